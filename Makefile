@@ -1,0 +1,52 @@
+# `make help` lists what there is. Two commands matter: `make run` and `make test`.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/uv
+UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --only-binary :all:
+LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
+        --python-version 3.11 --custom-compile-command 'make lock'
+
+.PHONY: help run test check fmt lint types bench fuzz simulate services services-down lock clean
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- the environment: a virtual environment holding exactly the hash-locked packages -----------
+.venv/.runtime: requirements/build.txt requirements/runtime.txt pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/build.txt
+	@$(UV_INSTALL) -r requirements/runtime.txt
+	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation --offline -e .
+	@touch $@
+
+.venv/.dev: .venv/.runtime requirements/dev.txt
+	@$(UV_INSTALL) -r requirements/dev.txt
+	@touch $@
+
+run: .venv/.runtime  ## start Muster on 127.0.0.1:8080, with SQLite in ./data
+	@$(BIN)/muster serve
+
+test: .venv/.dev  ## prove everything, on real services that are started and ended here
+	@scripts/test
+
+check: .venv/.dev lint types  ## lint, types and the fast tests, in about a minute
+	@$(BIN)/pytest -n 2 -m "not slow and not postgres and not mariadb and not redis and not oidc and not spel"
+
+lint: .venv/.dev
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: .venv/.dev
+	@$(BIN)/mypy
+
+fmt: .venv/.dev  ## format the code and mend what the linter can
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+lock: .venv/.runtime  ## choose versions anew and write the lock files
+	@$(LOCK) --upgrade pyproject.toml --group build -o requirements/runtime.txt
+	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
+	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
+
+clean:  ## remove what was built (not ./data)
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

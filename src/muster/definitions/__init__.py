@@ -1,0 +1,1 @@
+"""Definitions: any shape into one model, checked, kept in versions, drawn."""

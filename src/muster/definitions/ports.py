@@ -1,0 +1,93 @@
+"""What the library of definitions needs kept for it."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
+from muster.model.workflow import WorkflowStatus
+
+
+class Taken(Exception):
+    """The key or name is in use already. `key` says which."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key!r} is taken")
+        self.key = key
+
+
+class Stale(Exception):
+    """Somebody else changed it first. `current` is the version number that it has now."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"the current version is {current}")
+        self.current = current
+
+
+class Workflows(Protocol):
+    """Workflows and their versions.
+
+    `institute_id` None reads across tenants; text reads that tenant's only, and what belongs to another is
+    the same as what does not exist: None. Every write is one transaction with its audit entry.
+    """
+
+    async def create(
+        self, workflow_id: str, key: str, version: NewVersion, status: WorkflowStatus, audit: AuditEntry
+    ) -> Workflow:
+        """Write a workflow and its version 1, active unless `status` is DRAFT. Raises `Taken`."""
+        ...
+
+    async def add_version(
+        self, workflow_id: str, version: NewVersion, expected: int | None, activate: bool, audit: AuditEntry
+    ) -> Version | None:
+        """Append the next version. `expected` is the latest number the caller has seen; raises `Stale`."""
+        ...
+
+    async def activate(
+        self, workflow_id: str, number: int, expected: int | None, audit: AuditEntry
+    ) -> Workflow | None:
+        """Make a version the one that new executions start on. None: no such workflow or version."""
+        ...
+
+    async def archive(self, workflow_id: str, expected: int | None, audit: AuditEntry) -> Workflow | None: ...
+
+    async def get(self, institute_id: str | None, id_or_key: str) -> Workflow | None: ...
+
+    async def version(self, workflow_id: str, number: int) -> Version | None: ...
+
+    async def versions(self, workflow_id: str, page: Page) -> tuple[Sequence[Version], str | None]:
+        """Newest first, and the cursor of the next page."""
+        ...
+
+    async def list(
+        self, institute_id: str | None, page: Page, status: WorkflowStatus | None, query: str | None
+    ) -> tuple[Sequence[Workflow], str | None]:
+        """Newest first; archived ones only if `status` asks. `query` is part of a name or key."""
+        ...
+
+    async def keys_like(self, institute_id: str, prefix: str) -> frozenset[str]:
+        """The keys in use that are `prefix` or `prefix-<number>`."""
+        ...
+
+
+class Templates(Protocol):
+    """Node templates, by tenant."""
+
+    async def create(self, template: NodeTemplate, audit: AuditEntry) -> NodeTemplate:
+        """Raises `Taken` if the id is in use."""
+        ...
+
+    async def replace(
+        self, template: NodeTemplate, expected: int | None, audit: AuditEntry
+    ) -> NodeTemplate | None:
+        """Write name, type and config anew with version + 1. Raises `Stale`."""
+        ...
+
+    async def delete(self, institute_id: str | None, template_id: str, audit: AuditEntry) -> bool: ...
+
+    async def get(self, institute_id: str | None, template_id: str) -> NodeTemplate | None: ...
+
+    async def find(self, institute_id: str, template_ids: Sequence[str]) -> dict[str, NodeTemplate]: ...
+
+    async def list(
+        self, institute_id: str | None, page: Page
+    ) -> tuple[Sequence[NodeTemplate], str | None]: ...

@@ -1,0 +1,1 @@
+"""The store: SQLAlchemy Core over SQLite, PostgreSQL and MariaDB."""

@@ -48,5 +48,11 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
 
+services:  ## start the tests' services and leave them running: eval "$$(make -s services)"
+	@scripts/services.py install && scripts/services.py up
+
+services-down:  ## end them
+	@scripts/services.py down
+
 clean:  ## remove what was built (not ./data)
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

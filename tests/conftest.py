@@ -1,0 +1,46 @@
+"""What every test may ask for: real services, started when the first test that is selected needs them."""
+
+import pytest
+from ci_rules import NoSkips
+from services_for_tests import address_of, in_ci
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--serial",
+        choices=["only", "without"],
+        help="only the tests marked `serial`, which tolerate no others beside them, or all but those",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "serial: tolerates no other test beside it")
+    if in_ci():
+        config.pluginmanager.register(NoSkips())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    wanted = config.getoption("--serial")
+    if wanted is None:
+        return
+    keep = [item for item in items if (item.get_closest_marker("serial") is not None) == (wanted == "only")]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(keep)])
+    items[:] = keep
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """The server's own database: a test makes one of its own beside it, under a name that is unique."""
+    return address_of("postgres", "TEST_POSTGRES_URL")
+
+
+@pytest.fixture(scope="session")
+def mariadb_url() -> str:
+    """The server's own database: a test makes one of its own beside it, under a name that is unique."""
+    return address_of("mariadb", "TEST_MARIADB_URL")
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """Shared by all tests: one prefixes its keys with a name that is unique."""
+    return address_of("redis", "TEST_REDIS_URL")

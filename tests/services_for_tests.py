@@ -1,0 +1,54 @@
+"""Real services, asked for by the tests that need them; `scripts/services.py` starts them."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "services.py"
+NOT_INSTALLED = 3
+
+
+def in_ci() -> bool:
+    return os.environ.get("CI", "").lower() in ("1", "true", "yes")
+
+
+def may_install() -> bool:
+    return in_ci() or os.environ.get("MUSTER_SERVICES_INSTALL") == "1"
+
+
+def script(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the script; `folder` is for a set of services apart from the shared one."""
+    environment = dict(os.environ) | ({"MUSTER_SERVICES_DIR": str(folder)} if folder else {})
+    command = [sys.executable, str(SCRIPT), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def exports_of(text: str) -> dict[str, str]:
+    words = [word for line in text.splitlines() for word in shlex.split(line) if "=" in word]
+    return dict(word.split("=", 1) for word in words)
+
+
+def address_of(service: str, variable: str) -> str:
+    """Where the service is: where `variable` says, or else the one of this checkout, started if need be.
+
+    Skips the test if it is not installed and may not be; fails it if it does not start.
+    """
+    given = os.environ.get(variable)
+    return given or started(service)[variable]
+
+
+def started(service: str, folder: Path | None = None) -> dict[str, str]:
+    if may_install():
+        install = script("install", service)
+        if install.returncode != 0:
+            pytest.fail(f"{service} could not be installed: {install.stderr}", pytrace=False)
+    up = script("up", service, folder=folder)
+    if up.returncode == NOT_INSTALLED:
+        pytest.skip(f"{service} is not installed; to install it: scripts/services.py install {service}")
+    if up.returncode != 0:
+        pytest.fail(f"{service} did not start: {up.stderr}", pytrace=False)
+    return exports_of(up.stdout)

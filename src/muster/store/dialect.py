@@ -1,0 +1,233 @@
+"""What SQLite, PostgreSQL and MariaDB spell differently.
+
+Every write here takes many rows: a row alone is a batch of one. `SELECT … FOR UPDATE [SKIP LOCKED]` is not
+here, because SQLAlchemy leaves it out on SQLite by itself, where a writing transaction is alone anyway.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Dialect,
+    Row,
+    Select,
+    Table,
+    insert,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import PrimaryKeyConstraint, UniqueConstraint
+from sqlalchemy.sql.functions import GenericFunction
+
+from muster.store.types import Encoder, UtcTime, encoder
+
+Rows = Sequence[Mapping[str, object]]
+
+# The name under which every SQLite connection is given its clock (see `open.py`).
+SQLITE_NOW = "muster_now"
+
+# SQLite takes at most 32,766 parameters in a statement, PostgreSQL 32,767 and MariaDB 65,535.
+MOST_PARAMETERS = 30_000
+
+
+class utc_now(GenericFunction[datetime]):
+    """The database's clock, to the microsecond, at the moment the statement runs."""
+
+    type = UtcTime()
+    inherit_cache = True
+
+
+@compiles(utc_now, "postgresql")
+def _postgresql_now(element: utc_now, compiler: object, **_: object) -> str:
+    return "clock_timestamp()"
+
+
+@compiles(utc_now, "mariadb")
+def _mariadb_now(element: utc_now, compiler: object, **_: object) -> str:
+    return "utc_timestamp(6)"
+
+
+@compiles(utc_now, "sqlite")
+def _sqlite_now(element: utc_now, compiler: object, **_: object) -> str:
+    return f"{SQLITE_NOW}()"
+
+
+def now(connection: Connection) -> datetime:
+    """The time by the database's own clock: what leases are counted on."""
+    return connection.execute(select(utc_now())).scalar_one()
+
+
+# --- writing many rows -------------------------------------------------------------------------
+
+
+def insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
+    """Insert many rows in as few statements as the database allows. All rows name the same columns; what
+    they leave out takes the database's default."""
+    if not rows:
+        return
+    names = _columns(rows)
+    if connection.dialect.name == "postgresql":
+        _insert_arrays(connection, table, names, rows, "")
+    else:
+        connection.execute(insert(table), list(rows))
+
+
+def insert_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> set[tuple[Any, ...]]:
+    """Insert the rows whose `key` nobody has, and say which: their keys. Of two rows with one key, one wins.
+
+    `key` names the columns of the table's primary key, or of one of its unique keys.
+    """
+    names = _columns(rows) if rows else ()
+    dialect = connection.dialect.name
+    returned = [table.c[name] for name in key]
+    won: set[tuple[Any, ...]] = set()
+    for part in _parts(rows, len(names)):
+        if dialect == "postgresql":
+            conflict = f"ON CONFLICT ({_quoted(connection.dialect, key)}) DO NOTHING"
+            kept = _insert_arrays(connection, table, names, part, conflict, returning=key)
+        elif dialect == "sqlite":
+            statement = sqlite.insert(table).values(list(part)).on_conflict_do_nothing(index_elements=key)
+            kept = connection.execute(statement.returning(*returned)).all()
+        else:
+            ignoring = mysql.insert(table).prefix_with("IGNORE").values(list(part))
+            kept = connection.execute(ignoring.returning(*returned)).all()
+        won.update(tuple(row) for row in kept)
+    return won
+
+
+def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:
+    """Insert the rows; where `key` is taken, give that row the new row's other columns.
+
+    A key comes only once among `rows`.
+    """
+    names = _columns(rows) if rows else ()
+    others = [name for name in names if name not in key]
+    dialect = connection.dialect
+    for part in _parts(rows, len(names)):
+        if dialect.name == "postgresql":
+            quoted = [_quoted(dialect, [name]) for name in others]
+            values = ", ".join(f"{name} = excluded.{name}" for name in quoted)
+            conflict = f"ON CONFLICT ({_quoted(dialect, key)}) DO UPDATE SET {values}"
+            _insert_arrays(connection, table, names, part, conflict)
+        elif dialect.name == "sqlite":
+            new = sqlite.insert(table).values(list(part))
+            changed = {name: new.excluded[name] for name in others}
+            connection.execute(new.on_conflict_do_update(index_elements=key, set_=changed))
+        else:
+            added = mysql.insert(table).values(list(part))
+            connection.execute(added.on_duplicate_key_update({name: added.inserted[name] for name in others}))
+
+
+def claim(
+    connection: Connection,
+    table: Table,
+    chosen: Select[Any],
+    values: Mapping[str, object],
+    returning: Sequence[ColumnElement[Any]],
+) -> Sequence[Row[Any]]:
+    """Change the rows that `chosen` finds (it selects their primary key) and give them back as they are then.
+
+    Rows that somebody else is changing are passed over, so of several claimants each row has one.
+    """
+    key = list(table.primary_key.columns)
+    free = chosen.with_for_update(skip_locked=True)
+    if connection.dialect.name != "mariadb":
+        changed = update(table).where(tuple_(*key).in_(free)).values(values)
+        return connection.execute(changed.returning(*returning)).all()
+    # It has no UPDATE … RETURNING: lock, then change, in the transaction that is open.
+    locked = [tuple(row) for row in connection.execute(free)]
+    if not locked:
+        return []
+    connection.execute(update(table).where(tuple_(*key).in_(locked)).values(values))
+    return connection.execute(select(*returning).where(tuple_(*key).in_(locked))).all()
+
+
+def _columns(rows: Rows) -> tuple[str, ...]:
+    names = rows[0].keys()
+    for row in rows:
+        if row.keys() != names:
+            raise ValueError(f"rows of one insert name different columns: {list(names)} and {list(row)}")
+    return tuple(names)
+
+
+def _parts(rows: Rows, width: int) -> Iterator[Rows]:
+    size = MOST_PARAMETERS // max(width, 1)
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _quoted(dialect: Dialect, names: Sequence[str]) -> str:
+    return ", ".join(dialect.identifier_preparer.quote(name) for name in names)
+
+
+# --- PostgreSQL: an array for each column, so that a statement is the same for any number of rows ----
+
+
+def _insert_arrays(
+    connection: Connection,
+    table: Table,
+    names: tuple[str, ...],
+    rows: Rows,
+    conflict: str,
+    returning: Sequence[str] = (),
+) -> Sequence[Row[Any]]:
+    statement, encoders = _array_insert(table, names, connection.dialect)
+    arrays = tuple(
+        [row[name] for row in rows] if encode is None else [encode(row[name]) for row in rows]
+        for name, encode in zip(names, encoders, strict=True)
+    )
+    tail = f" RETURNING {_quoted(connection.dialect, returning)}" if returning else ""
+    result = connection.exec_driver_sql(f"{statement} {conflict}{tail}", arrays)
+    return result.all() if returning else []
+
+
+@lru_cache(maxsize=512)
+def _array_insert(
+    table: Table, names: tuple[str, ...], dialect: Dialect
+) -> tuple[str, tuple[Encoder | None, ...]]:
+    types = [table.c[name].type for name in names]
+    arrays = ", ".join(
+        f"${place}::{_element(type_.compile(dialect))}[]" for place, type_ in enumerate(types, start=1)
+    )
+    into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({_quoted(dialect, names)})"
+    return f"{into} SELECT * FROM unnest({arrays})", tuple(encoder(type_, dialect) for type_ in types)
+
+
+def _element(compiled: str) -> str:
+    # Without its length: a cast to VARCHAR(36) would cut a longer text instead of refusing it.
+    return re.sub(r"\(\d+\)| COLLATE .*", "", compiled)
+
+
+# --- who lost a race ---------------------------------------------------------------------------
+
+
+def violated_key(error: IntegrityError, table: Table) -> tuple[str, ...] | None:
+    """The columns of the table's primary or unique key that a write would have broken.
+
+    None: it broke something else.
+    """
+    for constraint in table.constraints:
+        if isinstance(constraint, PrimaryKeyConstraint | UniqueConstraint) and _broke(error, constraint):
+            return tuple(column.name for column in constraint.columns)
+    return None
+
+
+def _broke(error: IntegrityError, constraint: PrimaryKeyConstraint | UniqueConstraint) -> bool:
+    said, table = str(error.orig), constraint.table.name
+    primary = isinstance(constraint, PrimaryKeyConstraint)
+    if said.startswith("UNIQUE constraint failed: "):
+        columns = said.removeprefix("UNIQUE constraint failed: ").split(", ")
+        return columns == [f"{table}.{column.name}" for column in constraint.columns]
+    if duplicate := re.search(r"Duplicate entry .* for key '([^']*)'", said, re.DOTALL):
+        return duplicate[1] == ("PRIMARY" if primary else constraint.name)
+    named: object = getattr(error.orig.__cause__, "constraint_name", None) if error.orig else None
+    return named == (f"{table}_pkey" if primary else constraint.name)

@@ -1,0 +1,160 @@
+"""Every table. The migrations make them so, and a test holds the two together.
+
+A row belongs to a tenant by `institute_id` ('' where there is only one); nodes, edges and versions belong to
+their workflow's. Unique keys are named, because who lost a race is told the name of the one that was broken.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.schema import SchemaItem
+
+from muster.store.types import JsonValue, Key, LongText, RowId, UtcTime
+
+metadata = MetaData()
+
+ID_LENGTH = 36
+NAME_LENGTH = 255
+
+
+def _table(name: str, *items: SchemaItem) -> Table:
+    return Table(
+        name,
+        metadata,
+        *items,
+        # MariaDB compares by collation: a binary one without padding tells case and trailing spaces apart.
+        mariadb_engine="InnoDB",
+        mariadb_charset="utf8mb4",
+        mariadb_collate="utf8mb4_nopad_bin",
+        # An id that was given once is never given again, even when its row is gone.
+        sqlite_autoincrement=any(isinstance(item, Column) and item.type is RowId for item in items),
+    )
+
+
+def _institute() -> Column[str]:
+    return Column("institute_id", Key(NAME_LENGTH), nullable=False, server_default=text("''"))
+
+
+workflow = _table(
+    "workflow",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("key", Key(NAME_LENGTH), nullable=False),
+    Column("name", LongText, nullable=False),
+    Column("description", LongText),
+    Column("kind", Key(32), nullable=False),
+    Column("status", Key(32), nullable=False),
+    Column("workflow_type", Key(32), nullable=False),
+    _institute(),
+    Column("created_by_user_id", Key(NAME_LENGTH)),
+    # No foreign key: versions refer to workflows already, and a circle could not be made on SQLite.
+    Column("active_version_id", BigInteger),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("institute_id", "key", name="uq_workflow_key"),
+)
+
+workflow_version = _table(
+    "workflow_version",
+    Column("id", RowId, nullable=False),
+    Column("workflow_id", Key(ID_LENGTH), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("definition", JsonValue, nullable=False),
+    Column("checksum", Key(NAME_LENGTH), nullable=False),
+    Column("created_by", Key(NAME_LENGTH), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("workflow_id", "version", name="uq_workflow_version_number"),
+    ForeignKeyConstraint(["workflow_id"], ["workflow.id"], name="fk_workflow_version_workflow"),
+)
+
+workflow_node = _table(
+    "workflow_node",
+    Column("id", RowId, nullable=False),
+    Column("workflow_version_id", BigInteger, nullable=False),
+    Column("node_key", Key(NAME_LENGTH), nullable=False),
+    Column("node_template_id", Key(NAME_LENGTH)),
+    Column("event_type", Key(NAME_LENGTH)),
+    Column("node_order", Integer, nullable=False),
+    Column("is_start_node", Boolean, nullable=False),
+    Column("is_end_node", Boolean, nullable=False),
+    Column("override_config", JsonValue),
+    PrimaryKeyConstraint("id"),
+    # Also how a version's nodes are found.
+    UniqueConstraint("workflow_version_id", "node_key", name="uq_workflow_node_key"),
+    ForeignKeyConstraint(["workflow_version_id"], ["workflow_version.id"], name="fk_workflow_node_version"),
+    # Which watched workflows an incoming event concerns.
+    Index("ix_workflow_node_event_type", "event_type"),
+)
+
+workflow_edge = _table(
+    "workflow_edge",
+    Column("id", RowId, nullable=False),
+    Column("workflow_version_id", BigInteger, nullable=False),
+    Column("from_node_key", Key(NAME_LENGTH), nullable=False),
+    Column("to_node_key", Key(NAME_LENGTH), nullable=False),
+    Column("type", Key(32), nullable=False),
+    Column("condition", JsonValue),
+    Column("max_latency_sec", Integer),
+    Column("absolute_deadline", Key(NAME_LENGTH)),
+    Column("expected_count", Integer),
+    Column("optional", Boolean, nullable=False, server_default=text("false")),
+    Column("severity", Key(32)),
+    PrimaryKeyConstraint("id"),
+    ForeignKeyConstraint(["workflow_version_id"], ["workflow_version.id"], name="fk_workflow_edge_version"),
+    # How a version's edges are found.
+    Index("ix_workflow_edge_version", "workflow_version_id"),
+)
+
+node_template = _table(
+    "node_template",
+    Column("id", Key(NAME_LENGTH), nullable=False),
+    Column("name", LongText, nullable=False),
+    Column("node_type", Key(NAME_LENGTH), nullable=False),
+    Column("config_json", JsonValue, nullable=False),
+    Column("version", Integer, nullable=False),
+    _institute(),
+    # People name templates (`template_query`), and two tenants may choose one name.
+    PrimaryKeyConstraint("institute_id", "id"),
+)
+
+api_token = _table(
+    "api_token",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("name", LongText, nullable=False),
+    Column("token_hash", Key(NAME_LENGTH), nullable=False),
+    Column("roles", JsonValue, nullable=False),
+    # NULL: a token for all tenants.
+    Column("institute_id", Key(NAME_LENGTH)),
+    Column("created_by", Key(NAME_LENGTH), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime),
+    Column("revoked_at", UtcTime),
+    Column("last_used_at", UtcTime),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("token_hash", name="uq_api_token_hash"),
+)
+
+audit_log = _table(
+    "audit_log",
+    Column("id", RowId, nullable=False),
+    Column("entity_type", Key(64), nullable=False),
+    Column("entity_id", Key(NAME_LENGTH), nullable=False),
+    Column("action", Key(64), nullable=False),
+    Column("actor", Key(NAME_LENGTH), nullable=False),
+    Column("details", JsonValue, nullable=False),
+    _institute(),
+    Column("created_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    Index("ix_audit_log_entity", "entity_type", "entity_id"),
+)

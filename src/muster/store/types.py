@@ -1,0 +1,202 @@
+"""The types of columns: one Python side, and what each database makes of it.
+
+Text that one of the databases could not hold (a NUL, half a surrogate pair, a key that is too long) is
+refused on all of them alike, before a statement is sent.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Dialect, Integer, String, Text
+from sqlalchemy.dialects import mysql, postgresql
+from sqlalchemy.exc import DontWrapMixin
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from muster.model.json import Json
+
+# Made once: `json.dumps` with options makes one for every value, which takes longer than the encoding.
+_encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class Unstorable(ValueError, DontWrapMixin):
+    """A value that not every database can hold; the message says why."""
+
+
+def check_text(text: str, limit: int | None = None) -> str:
+    """The text itself, if every database can hold it. Raises `Unstorable`."""
+    if "\0" in text:
+        raise Unstorable("text with a NUL character cannot be stored")
+    if limit is not None and len(text) > limit:
+        raise Unstorable(f"text of {len(text)} characters is too long: at most {limit} can be stored")
+    if not text.isascii():
+        _check_surrogates(text)
+    return text
+
+
+def is_storable(text: str, limit: int) -> bool:
+    """Whether such a text could be in a column at all; if not, no row has it and there is no need to ask."""
+    try:
+        check_text(text, limit)
+    except Unstorable:
+        return False
+    return True
+
+
+def _check_surrogates(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unstorable("text with half a surrogate pair cannot be stored") from None
+
+
+def json_text(value: Json) -> str:
+    """JSON as it is stored: compact, in the order given. Raises `Unstorable`."""
+    try:
+        text = _encode_json(value)
+    except ValueError:
+        raise Unstorable("JSON has no NaN and no infinity, so they cannot be stored") from None
+    if "\\u0000" in text and ESCAPED_NUL.search(text):
+        raise Unstorable("text with a NUL character cannot be stored")
+    if not text.isascii():
+        _check_surrogates(text)
+    return text
+
+
+class Key(TypeDecorator[str]):
+    """A text that identifies: compared byte for byte and sorted by code point on every database.
+
+    (MariaDB does so by the collation of the table, see `tables.py`.)
+    """
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.length = length
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(String(self.length, collation="C"))
+        return dialect.type_descriptor(String(self.length))
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else check_text(value, self.length)
+
+
+class LongText(TypeDecorator[str]):
+    """Text of any length."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        # MariaDB's TEXT ends at 64 KiB.
+        return dialect.type_descriptor(mysql.LONGTEXT() if dialect.name == "mariadb" else Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else check_text(value)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A moment with microseconds: aware in, aware and in UTC out, sortable as it is stored."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        match dialect.name:
+            case "postgresql":
+                return dialect.type_descriptor(postgresql.TIMESTAMP(timezone=True))
+            case "mariadb":
+                return dialect.type_descriptor(mysql.DATETIME(fsp=6))
+            case _:
+                return dialect.type_descriptor(String(27))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise Unstorable(f"the time {value.isoformat()} has no time zone, so it cannot be stored")
+        moment = value.astimezone(UTC)
+        match dialect.name:
+            case "postgresql":
+                return moment
+            case "mariadb":
+                return moment.replace(tzinfo=None)
+            case _:
+                return time_text(moment)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        if value is None or dialect.name == "postgresql":
+            moment: datetime | None = value
+            return moment
+        if dialect.name == "mariadb":
+            naive: datetime = value
+            return naive.replace(tzinfo=UTC)
+        return datetime.fromisoformat(value)
+
+
+def time_text(moment: datetime) -> str:
+    """A time as SQLite keeps it: of one length, so that the order of the texts is the order of the times."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+class JsonValue(TypeDecorator[Json]):
+    """JSON; None is the database's NULL. Big integers stay exact; PostgreSQL orders keys its own way."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        match dialect.name:
+            case "postgresql":
+                return dialect.type_descriptor(RawJsonb())
+            case "mariadb":
+                return dialect.type_descriptor(RawJson())
+            case _:
+                return dialect.type_descriptor(Text())
+
+    def process_bind_param(self, value: Json, dialect: Dialect) -> str | None:
+        return None if value is None else json_text(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Json:
+        # The PostgreSQL driver has decoded it already.
+        done = value is None or dialect.name == "postgresql"
+        decoded: Json = value if done else json.loads(value)
+        return decoded
+
+
+class RawJsonb(postgresql.JSONB):
+    """JSONB that is given text: `JsonValue` has encoded it."""
+
+    def bind_processor(self, dialect: Dialect) -> None:
+        return None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        return None
+
+
+class RawJson(mysql.JSON):
+    """JSON that is given and gives text: `JsonValue` encodes and decodes it."""
+
+    def bind_processor(self, dialect: Dialect) -> None:
+        return None
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> None:
+        return None
+
+
+# SQLite numbers rows by itself only where the column's type is spelled INTEGER.
+RowId = BigInteger().with_variant(Integer(), "sqlite")
+
+Encoder = Callable[[Any], Any]
+
+
+def encoder(column_type: TypeEngine[Any], dialect: Dialect) -> Encoder | None:
+    """What a value of this type goes through on its way to the driver. None: nothing."""
+    return column_type.dialect_impl(dialect).bind_processor(dialect)

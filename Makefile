@@ -48,7 +48,7 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
 
-services:  ## start the tests' services and leave them running: eval "$$(make -s services)"
+services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up
 
 services-down:  ## end them

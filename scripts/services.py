@@ -8,6 +8,7 @@
     scripts/services.py down [NAME…]      end what `up` started, and remove its data
 
 No NAME means all. Callers may overlap: a service is started once, and the others get its address.
+`postgres@mine` is a second PostgreSQL apart from the shared one, for whoever means to stop or break it.
 Data lives in $MUSTER_SERVICES_DIR (default: a temporary folder of this checkout's own), downloads in
 ${XDG_CACHE_HOME:-~/.cache}/muster. Exit code 3: it is not installed.
 """
@@ -20,6 +21,7 @@ import http.client
 import json
 import os
 import pwd
+import re
 import select
 import shlex
 import shutil
@@ -430,8 +432,22 @@ def installed(software: Software) -> None:
         say(f"{software.name} installed in {time.monotonic() - began:.1f} s")
 
 
-def home_of(service: Service) -> Path:
-    return services_dir() / service.name
+def service_of(name: str) -> Service:
+    """`oidc` and `oidc@mine` are two instances of one service."""
+    base, apart, tag = name.partition("@")
+    if base not in SERVICES or (apart and not re.fullmatch(r"[a-z0-9-]+", tag)):
+        raise Trouble(f"there is no service {name!r}; there is {', '.join(SERVICES)}", 2)
+    return SERVICES[base]
+
+
+def home_of(name: str) -> Path:
+    service_of(name)  # so that a name is never a way out of the folder
+    return services_dir() / name
+
+
+def instances() -> list[str]:
+    """Every service, and whatever was started apart."""
+    return [*SERVICES, *sorted(home.name for home in services_dir().glob("*@*") if home.is_dir())]
 
 
 def read_state(home: Path) -> Running | None:
@@ -488,78 +504,87 @@ def start(service: Service, home: Path) -> Running:
     raise Trouble(f"{service.name} does not start:\n{tail(home / 'service.log')}")
 
 
-def up(service: Service) -> Running:
+def up(name: str) -> Running:
+    service = service_of(name)
     if not service.is_installed():
         raise Trouble(
             f"{service.name} is not installed: scripts/services.py install {service.name}", NOT_INSTALLED
         )
-    home = home_of(service)
-    with locked(home.with_suffix(".lock")):
+    home = home_of(name)
+    with locked(home.with_name(f"{name}.lock")):
         running = read_state(home)
         if running and await_ready(service, running):
             return running
         began = time.monotonic()
+        if running:
+            running.end(signal.SIGKILL, patience=5)  # alive, and yet it does not answer
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         give_to(service.user, home / "data")
         service.prepare(home)
         running = start(service, home)
-        say(f"{service.name} up on port {running.port} in {time.monotonic() - began:.1f} s")
+        say(f"{name} up on port {running.port} in {time.monotonic() - began:.1f} s")
         return running
 
 
-def down(service: Service) -> None:
-    home = home_of(service)
-    with locked(home.with_suffix(".lock")):
+def down(name: str) -> None:
+    service, home = service_of(name), home_of(name)
+    with locked(home.with_name(f"{name}.lock")):
         running = read_state(home)
         if running:
             running.end(service.stop_signal, service.seconds_to_stop)
-            say(f"{service.name} down")
+            say(f"{name} down")
         shutil.rmtree(home, ignore_errors=True)
 
 
-def print_exports(service: Service, running: Running) -> None:
-    for name, value in service.exports(running.port).items():
-        print(f"export {name}={shlex.quote(value)}")
+def print_exports(name: str, running: Running) -> None:
+    for variable, value in service_of(name).exports(running.port).items():
+        print(f"export {variable}={shlex.quote(value)}")
 
 
-def print_status(service: Service) -> None:
-    running = read_state(home_of(service))
-    print(f"{service.name:10} " + (f"up    pid {running.pid}  port {running.port}" if running else "down"))
+def print_status(name: str) -> None:
+    running = read_state(home_of(name))
+    print(f"{name:10} " + (f"up    pid {running.pid}  port {running.port}" if running else "down"))
 
 
-def chosen(names: Sequence[str], among: dict[str, Software] | dict[str, Service]) -> list[str]:
-    unknown = [name for name in names if name not in among]
-    if unknown:
-        raise Trouble(f"there is no {unknown[0]!r} to do this with; there is {', '.join(among)}", 2)
-    return list(names) or list(among)
+def install_all(names: Sequence[str]) -> None:
+    for name in names or SOFTWARE:
+        installed(SOFTWARE.get(name) or service_of(name))
 
 
-def perform(command: str, names: Sequence[str]) -> None:
-    if command == "install":
-        for name in chosen(names, SOFTWARE):
-            installed(SOFTWARE[name])
-        return
-    for service in [SERVICES[name] for name in chosen(names, SERVICES)]:
-        if command == "up":
-            print_exports(service, up(service))
-        elif command == "down":
-            down(service)
-        elif command == "status":
-            print_status(service)
-        elif running := read_state(home_of(service)):
-            print_exports(service, running)
+def up_all(names: Sequence[str]) -> None:
+    for name in names or SERVICES:
+        print_exports(name, up(name))
+
+
+def env_all(names: Sequence[str]) -> None:
+    for name in names or SERVICES:
+        if running := read_state(home_of(name)):
+            print_exports(name, running)
+
+
+def status_all(names: Sequence[str]) -> None:
+    for name in names or instances():
+        print_status(name)
+
+
+def down_all(names: Sequence[str]) -> None:
+    for name in names or instances():
+        down(name)
+
+
+COMMANDS = {"install": install_all, "up": up_all, "env": env_all, "status": status_all, "down": down_all}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=["install", "up", "env", "status", "down"])
+    parser.add_argument("command", choices=list(COMMANDS))
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SOFTWARE))
     given = parser.parse_args()
     try:
-        perform(given.command, given.names)
+        COMMANDS[given.command](given.names)
     except Trouble as trouble:
         say(str(trouble))
         return trouble.exit_code

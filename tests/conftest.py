@@ -1,7 +1,11 @@
 """What every test may ask for: real services, started when the first test that is selected needs them."""
 
+from collections.abc import Iterator
+
 import pytest
+
 from ci_rules import NoSkips
+from oidc_for_tests import OpenIdProvider, a_provider_apart
 from services_for_tests import address_of, in_ci
 
 
@@ -44,3 +48,16 @@ def mariadb_url() -> str:
 def redis_url() -> str:
     """Shared by all tests: one prefixes its keys with a name that is unique."""
     return address_of("redis", "TEST_REDIS_URL")
+
+
+@pytest.fixture(scope="session")
+def oidc() -> OpenIdProvider:
+    """Shared by all tests, so its keys stay as they are."""
+    return OpenIdProvider(address_of("oidc", "TEST_OIDC_ISSUER"), "oidc")
+
+
+@pytest.fixture
+def own_oidc() -> Iterator[OpenIdProvider]:
+    """A provider of the test's own: rotate its keys, withdraw them, stop it."""
+    with a_provider_apart() as provider:
+        yield provider

@@ -7,8 +7,7 @@
 // Hooks that only tests have:
 //   POST /test/rotate     a new key signs; the old one stays published
 //   POST /test/withdraw   only the key that signs now stays published
-//   POST /test/reset      as at the start: one new key
-//   GET  /test/requests   how often the key set and the discovery document were asked for
+//   GET  /test/requests   how often the key set was asked for
 import { createServer } from 'node:http';
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -17,7 +16,7 @@ import Provider from 'oidc-provider';
 const port = Number(process.argv[2]);
 const issuer = `http://127.0.0.1:${port}`;
 const audience = 'muster';
-const requests = { jwks: 0, discovery: 0 };
+const requests = { jwks: 0 };
 
 let serial = 0;
 let keys = [];
@@ -55,8 +54,8 @@ const consoleClient = {
   redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/', 'http://localhost/'],
 };
 
-/** Clients exist by being named. */
-class Clients {
+/** Everything in memory; clients exist by being named. */
+class Memory {
   constructor(kind) {
     this.kind = kind;
     this.rows = new Map();
@@ -90,7 +89,7 @@ class Clients {
 
 const stores = new Map();
 function adapter(kind) {
-  if (!stores.has(kind)) stores.set(kind, new Clients(kind));
+  if (!stores.has(kind)) stores.set(kind, new Memory(kind));
   return stores.get(kind);
 }
 
@@ -135,7 +134,6 @@ async function changeKeys(change) {
 const hooks = {
   'POST /test/rotate': () => changeKeys(async () => [await newKey(), ...keys]),
   'POST /test/withdraw': () => changeKeys(async () => keys.slice(0, 1)),
-  'POST /test/reset': () => changeKeys(async () => [await newKey()]),
   'GET /test/requests': async () => requests,
 };
 
@@ -148,6 +146,5 @@ createServer(async (request, response) => {
     return;
   }
   if (request.url.startsWith('/jwks')) requests.jwks += 1;
-  if (request.url.startsWith('/.well-known/openid-configuration')) requests.discovery += 1;
   handle(request, response);
 }).listen(port, '127.0.0.1');

@@ -8,18 +8,31 @@ in the simulation (nothing runs beside it, so a run repeats exactly).
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from typing import Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
+
+from muster.store.failures import is_gone, must_give_way, reason
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
+# Who gives way lets another through, so this many times in a row means trouble of another kind.
+MOST_ATTEMPTS = 10
+FAILED = "muster.failed"
+
 
 class Unavailable(Exception):
     """The database could not be reached, or left in the middle: nothing was written."""
+
+
+class GaveWay(Unavailable):
+    """The database ended the transaction in favour of another (a deadlock, say): nothing was written."""
 
 
 class CommitUnknown(Exception):
@@ -32,99 +45,180 @@ class Database(Protocol):
 
     async def write(self, work: Work[T]) -> T:
         """Run `work` in one transaction. When this returns, it is committed; when it raises anything but
-        `CommitUnknown`, nothing was written."""
+        `CommitUnknown`, nothing was written.
+
+        Where the database asks a transaction to give way to another, `work` runs again from its beginning:
+        it changes nothing but the database. A statement that may fail has a savepoint around it
+        (`connection.begin_nested()`), or its error ends the work.
+        """
         ...
 
     async def read(self, work: Work[T]) -> T:
-        """Run `work` in a transaction that changes nothing."""
+        """Run `work` in a transaction that changes nothing: it is rolled back."""
         ...
 
     async def close(self) -> None: ...
 
 
-def in_transaction(connection: Connection, work: Work[T]) -> T:
+def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> T:
     """What every adapter does around `work`, whichever way it reached the connection."""
     try:
-        transaction = connection.begin()
+        connection.begin()
+        connection.info.pop(FAILED, None)
         result = work(connection)
-    except DBAPIError as error:
-        if error.connection_invalidated:
-            raise Unavailable(str(error.orig)) from error
-        connection.rollback()
+        _refuse_swallowed_failure(connection)
+    except Exception as error:
+        _roll_back(connection, error)
+        if connection.invalidated or is_gone(error):
+            raise Unavailable(reason(error)) from error
+        if must_give_way(error):
+            raise GaveWay(reason(error)) from error
         raise
-    except BaseException:
-        connection.rollback()
+    except BaseException as error:
+        _roll_back(connection, error)
         raise
-    try:
-        transaction.commit()
-    except DBAPIError as error:
-        raise CommitUnknown(str(error.orig)) from error
+    if keep:
+        _commit(connection)
+    else:
+        _roll_back(connection, None)
     return result
+
+
+def _commit(connection: Connection) -> None:
+    try:
+        connection.commit()
+    except Exception as error:
+        _roll_back(connection, error)
+        if connection.invalidated or is_gone(error):
+            raise CommitUnknown(reason(error)) from error
+        if must_give_way(error):
+            raise GaveWay(reason(error)) from error
+        raise  # the database answered, and refused: a deferred constraint, say
+
+
+def _roll_back(connection: Connection, because: BaseException | None) -> None:
+    """Undo. A connection that cannot even do that is closed, and so the database undoes it by itself."""
+    try:
+        connection.rollback()
+    except Exception as error:
+        if because is not None:
+            because.add_note(f"rolling back failed too, so the connection was closed: {reason(error)}")
+        connection.invalidate(error)
+
+
+def watch_failures(engine: Engine) -> None:
+    """Remember on its connection that a statement failed, until a savepoint before it is restored."""
+    event.listen(engine, "handle_error", _remember_failure)
+    event.listen(engine, "rollback_savepoint", _forget_failure)
+
+
+def _remember_failure(context: ExceptionContext) -> None:
+    statement_failed = isinstance(context.sqlalchemy_exception, DBAPIError) and not context.is_disconnect
+    if statement_failed and context.connection is not None and not _was_expected(context):
+        context.connection.info[FAILED] = True
+
+
+def _was_expected(context: ExceptionContext) -> bool:
+    """SQLAlchemy finds out by an error whether MariaDB has a table, and marks that statement so."""
+    execution = context.execution_context
+    return execution is not None and bool(execution.execution_options.get("skip_user_error_events"))
+
+
+def _forget_failure(connection: Connection, name: str, context: None) -> None:
+    connection.info.pop(FAILED, None)
+
+
+def _refuse_swallowed_failure(connection: Connection) -> None:
+    # PostgreSQL answers COMMIT with success after a failed statement, having rolled everything back.
+    if not connection.invalidated and connection.info.pop(FAILED, None):
+        raise RuntimeError("a statement failed and the work went on: put a savepoint around it")
 
 
 class InlineDatabase:
     """SQLite on the event loop's own thread, for the simulation: every call is finished when it returns."""
 
     def __init__(self, engine: Engine) -> None:
+        watch_failures(engine)
         self._engine = engine
         self.dialect_name = engine.dialect.name
 
     async def write(self, work: Work[T]) -> T:
-        with self._engine.connect() as connection:
-            return in_transaction(connection, work)
+        return _connected(self._engine, work, keep=True)
 
     async def read(self, work: Work[T]) -> T:
-        return await self.write(work)
+        return _connected(self._engine, work, keep=False)
 
     async def close(self) -> None:
         self._engine.dispose()
 
 
 class ThreadedDatabase:
-    """SQLite: one writing thread (the database allows one writer anyway) and a few that read beside it."""
+    """SQLite: one writing thread (the database allows one writer anyway) and a few that read beside it.
+
+    Whoever is cancelled while waiting leaves work behind that goes on to its end.
+    """
 
     def __init__(self, writing: Engine, reading: Engine, readers: int = 4) -> None:
+        watch_failures(writing)
+        watch_failures(reading)
         self._writing, self._reading = writing, reading
         self._writer = ThreadPoolExecutor(1, "sqlite-writer")
         self._readers = ThreadPoolExecutor(readers, "sqlite-reader")
         self.dialect_name = writing.dialect.name
 
     async def write(self, work: Work[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, _connected, self._writing, work)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writer, _connected, self._writing, work, True)
 
     async def read(self, work: Work[T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(
-            self._readers, _connected, self._reading, work
-        )
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, _connected, self._reading, work, False)
 
     async def close(self) -> None:
-        self._writer.shutdown()
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
         self._readers.shutdown()
-        self._writing.dispose()
+        self._writer.shutdown()
         self._reading.dispose()
+        self._writing.dispose()  # last: the last connection to leave folds the log into the file
 
 
-def _connected(engine: Engine, work: Work[T]) -> T:
-    with engine.connect() as connection:
-        return in_transaction(connection, work)
+def _connected(engine: Engine, work: Work[T], keep: bool) -> T:
+    try:
+        connection = engine.connect()
+    except (DBAPIError, OSError, PoolTimeout) as error:
+        raise Unavailable(reason(error)) from error
+    with connection:
+        return in_transaction(connection, work, keep)
 
 
 class AsyncDatabase:
     """PostgreSQL over asyncpg, MariaDB over asyncmy."""
 
     def __init__(self, engine: AsyncEngine) -> None:
+        watch_failures(engine.sync_engine)
         self._engine = engine
         self.dialect_name = engine.dialect.name
 
     async def write(self, work: Work[T]) -> T:
-        try:
-            async with self._engine.connect() as connection:
-                return await connection.run_sync(in_transaction, work)
-        except OSError as error:
-            raise Unavailable(str(error)) from error
+        for attempt in range(1, MOST_ATTEMPTS):
+            try:
+                return await self._once(work, keep=True)
+            except GaveWay:
+                await asyncio.sleep(attempt * 0.005)
+        return await self._once(work, keep=True)
 
     async def read(self, work: Work[T]) -> T:
-        return await self.write(work)
+        return await self._once(work, keep=False)
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+    async def _once(self, work: Work[T], keep: bool) -> T:
+        async with AsyncExitStack() as stack:
+            try:
+                connection = await stack.enter_async_context(self._engine.connect())
+            except (DBAPIError, OSError, EOFError, PoolTimeout) as error:
+                raise Unavailable(reason(error)) from error
+            return await connection.run_sync(in_transaction, work, keep)

@@ -6,6 +6,7 @@ here, because SQLAlchemy leaves it out on SQLite by itself, where a writing tran
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    func,
     insert,
     select,
     tuple_,
@@ -37,6 +39,8 @@ SQLITE_NOW = "muster_now"
 
 # SQLite takes at most 32,766 parameters in a statement, PostgreSQL 32,767 and MariaDB 65,535.
 MOST_PARAMETERS = 30_000
+
+LOCK_SECONDS = 600
 
 
 class utc_now(GenericFunction[datetime]):
@@ -64,6 +68,27 @@ def _sqlite_now(element: utc_now, compiler: object, **_: object) -> str:
 def now(connection: Connection) -> datetime:
     """The time by the database's own clock: what leases are counted on."""
     return connection.execute(select(utc_now())).scalar_one()
+
+
+@contextmanager
+def one_at_a_time(connection: Connection, name: str) -> Iterator[None]:
+    """Wait until nobody else is in this place, in whichever process. SQLite's writers are alone already."""
+    match connection.dialect.name:
+        case "postgresql":
+            # Ends with the transaction.
+            connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))
+            yield
+        case "mariadb":
+            # Of the whole server, so the database's name is part of it; a name has at most 64 characters.
+            place = func.concat("muster.", func.md5(func.concat(func.database(), ".", name)))
+            if connection.scalar(select(func.get_lock(place, LOCK_SECONDS))) != 1:
+                raise TimeoutError(f"{name} is held by another process for more than {LOCK_SECONDS} seconds")
+            try:
+                yield
+            finally:
+                connection.execute(select(func.release_lock(place)))
+        case _:
+            yield
 
 
 # --- writing many rows -------------------------------------------------------------------------

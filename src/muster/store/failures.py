@@ -1,0 +1,70 @@
+"""What a driver's error means: has the database gone away, or does it only ask us to give way?"""
+
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+# PostgreSQL: connection exceptions, shutting down or starting up, too many connections, out of resources.
+GONE_CLASSES = ("08", "57P", "53")
+GIVE_WAY_STATES = {"40001", "40P01"}
+
+# MariaDB: too many connections, shutting down, connection killed, and the client's own "gone" and "lost".
+GONE_CODES = {1040, 1053, 1203, 1927, 2002, 2003, 2006, 2013, 2014, 2055, 4031}
+# A deadlock, and a lock that was waited for too long.
+GIVE_WAY_CODES = {1205, 1213}
+
+# SQLite: another process holds the lock for longer than we wait, or the disk does not do as it should.
+GONE_RESULTS = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
+
+
+def is_gone(error: Exception) -> bool:
+    """Whether the database could not do its work at all, as opposed to refusing this statement."""
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, OSError | EOFError)  # a socket's; not every driver wraps them
+    if error.connection_invalidated:
+        return True
+    return (
+        _state(error).startswith(GONE_CLASSES)
+        or _code(error) in GONE_CODES
+        or _result(error) in GONE_RESULTS
+        or isinstance(error.__cause__, OSError | EOFError)
+    )
+
+
+def must_give_way(error: Exception) -> bool:
+    """Whether the database ended the transaction in favour of another: nothing is wrong with it, only the
+    moment."""
+    return isinstance(error, DBAPIError) and (
+        _state(error) in GIVE_WAY_STATES or _code(error) in GIVE_WAY_CODES
+    )
+
+
+def reason(error: Exception) -> str:
+    """What the driver said, without the statement and its parameters: those may hold what is private."""
+    if isinstance(error, PoolTimeout):
+        return "every connection is in use"
+    said = error.orig if isinstance(error, DBAPIError) else error
+    return str(said) or type(said).__name__
+
+
+def _state(error: DBAPIError) -> str:
+    return str(getattr(error.orig, "sqlstate", None) or "")
+
+
+def _code(error: DBAPIError) -> object:
+    arguments = error.orig.args if isinstance(error.orig, Exception) else ()
+    # asyncpg and sqlite3 put their sentence first.
+    return arguments[0] if arguments and isinstance(arguments[0], int) else None
+
+
+def _result(error: DBAPIError) -> int | None:
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else None

@@ -1,0 +1,33 @@
+"""What revisions are written with. On MariaDB, which cannot undo a change of the schema, a revision that
+stopped half-way goes on when it is run again: what is there already is left as it is."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.schema import SchemaItem
+
+from muster.store.types import Key, RowId
+
+TABLE_OPTIONS = {
+    "mariadb_engine": "InnoDB",
+    "mariadb_charset": "utf8mb4",
+    "mariadb_collate": "utf8mb4_nopad_bin",
+}
+
+
+def create_table(name: str, *items: SchemaItem) -> None:
+    numbered = any(isinstance(item, sa.Column) and item.type is RowId for item in items)
+    op.create_table(
+        name, *items, **TABLE_OPTIONS, sqlite_autoincrement=numbered, if_not_exists=_cannot_undo() or None
+    )
+
+
+def create_index(name: str, table: str, columns: list[str]) -> None:
+    op.create_index(name, table, columns, if_not_exists=_cannot_undo() or None)
+
+
+def institute() -> sa.Column[str]:
+    return sa.Column("institute_id", Key(255), nullable=False, server_default=sa.text("''"))
+
+
+def _cannot_undo() -> bool:
+    return op.get_bind().dialect.name == "mariadb"

@@ -1,0 +1,134 @@
+"""Opening a database: how each of them is connected to, in one place."""
+
+import math
+import sqlite3
+import time
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from muster.kit.clock import Clock, SystemClock
+from muster.store.address import MARIADB, POSTGRESQL, BadAddress, masked, parse_address
+from muster.store.database import AsyncDatabase, Database, InlineDatabase, ThreadedDatabase
+from muster.store.dialect import SQLITE_NOW
+from muster.store.failures import reason
+from muster.store.types import time_text
+
+FILE_NAME = "muster.db"
+APPLICATION = "muster"
+CONNECT_SECONDS = 10
+POOL_SECONDS = 30
+BUSY_SECONDS = 30
+IDLE_SECONDS = 5
+LEFT_AT = "muster.left_at"
+
+SQLITE_PRAGMAS = (
+    f"busy_timeout = {BUSY_SECONDS * 1000}",
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+)
+POSTGRESQL_SETTINGS = {
+    "application_name": APPLICATION,
+    "timezone": "UTC",
+    "default_transaction_isolation": "read committed",
+}
+MARIADB_SETTINGS = (
+    "SET SESSION time_zone = '+00:00', tx_isolation = 'READ-COMMITTED', innodb_lock_wait_timeout = 30,"
+    " sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+    "NO_ENGINE_SUBSTITUTION'"
+)
+
+
+def open_database(
+    url: str | None,
+    *,
+    user: str | None = None,
+    password: str | None = None,
+    data_dir: Path | None = None,
+    pool_size: int = 10,
+) -> Database:
+    """The database at `url`; None is SQLite in `data_dir`. Nothing is connected yet. Raises `BadAddress`."""
+    if url is None:
+        return sqlite_database((data_dir or Path("data")) / FILE_NAME)
+    address = parse_address(url, user, password)
+    if address.drivername in (POSTGRESQL, MARIADB):
+        return AsyncDatabase(server_engine(address, pool_size))
+    if address.database in (None, "", ":memory:"):
+        raise BadAddress(f"{masked(url)!r} names no file: SQLite needs one, as in sqlite:///data/muster.db")
+    return sqlite_database(Path(str(address.database)))
+
+
+def sqlite_database(path: Path, clock: Clock | None = None) -> ThreadedDatabase:
+    """The SQLite database in a file. Its folder is made if it isn't there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return ThreadedDatabase(
+        writing=sqlite_engine(path, "BEGIN IMMEDIATE", clock), reading=sqlite_engine(path, "BEGIN", clock)
+    )
+
+
+def inline_database(path: Path | str = ":memory:", clock: Clock | None = None) -> InlineDatabase:
+    """SQLite in memory or in a file, on the caller's own thread and by the caller's clock."""
+    return InlineDatabase(sqlite_engine(path, "BEGIN IMMEDIATE", clock, single=True))
+
+
+def sqlite_engine(path: Path | str, begin: str, clock: Clock | None = None, single: bool = False) -> Engine:
+    address = URL.create("sqlite+pysqlite", database=str(path))
+    engine = create_engine(address, poolclass=StaticPool if single else None)
+    timepiece = clock or SystemClock()
+
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # else the driver begins transactions of its own
+        for pragma in SQLITE_PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        connection.create_function(SQLITE_NOW, 0, lambda: time_text(timepiece.now()))
+        # SQLite's own knows the letters of ASCII only.
+        connection.create_function("lower", 1, _lower, deterministic=True)
+
+    def start(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", start)
+    return engine
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
+def server_engine(address: URL, pool_size: int = 10) -> AsyncEngine:
+    """PostgreSQL or MariaDB, with every session set the same way whatever the server's defaults are."""
+    options: dict[str, object] = (
+        {"server_settings": POSTGRESQL_SETTINGS, "timeout": CONNECT_SECONDS}
+        if address.drivername == POSTGRESQL
+        else {"init_command": MARIADB_SETTINGS, "charset": "utf8mb4", "connect_timeout": CONNECT_SECONDS}
+    )
+    engine = create_async_engine(
+        address, pool_size=pool_size, max_overflow=0, pool_timeout=POOL_SECONDS, connect_args=options
+    )
+    _ping_after_idling(engine.sync_engine)
+    return engine
+
+
+def _ping_after_idling(engine: Engine) -> None:
+    """Try a connection that nobody used for a while before it is used: the server, or something between, may
+    have closed it. (`pool_pre_ping` does so every time, which on PostgreSQL costs three round trips.)"""
+
+    def left(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info[LEFT_AT] = time.monotonic()
+
+    def taken(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+        if time.monotonic() - record.info.get(LEFT_AT, math.inf) < IDLE_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise DisconnectionError(reason(error)) from error
+
+    event.listen(engine, "checkin", left)
+    event.listen(engine, "checkout", taken)

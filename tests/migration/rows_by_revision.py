@@ -1,0 +1,101 @@
+"""Rows for every table that a revision makes, put there as soon as it is made: the revisions after it find
+data in place. Written as SQL of that revision's time, since the tables of today may look different."""
+
+from sqlalchemy import Connection, text
+
+TIME = "2026-01-02 03:04:05.678901"
+
+ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
+    "0001_library": [
+        (
+            "workflow",
+            {
+                "id": "w1",
+                "key": "orders",
+                "name": "Orders",
+                "kind": "orchestrated",
+                "status": "ACTIVE",
+                "workflow_type": "MANUAL",
+                "active_version_id": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+        (
+            "workflow_version",
+            {
+                "id": 1,
+                "workflow_id": "w1",
+                "version": 1,
+                "definition": '{"nodes": []}',
+                "checksum": "c",
+                "created_by": "me",
+                "created_at": TIME,
+            },
+        ),
+        (
+            "workflow_node",
+            {
+                "id": 1,
+                "workflow_version_id": 1,
+                "node_key": "a",
+                "node_order": 0,
+                "is_start_node": True,
+                "is_end_node": False,
+            },
+        ),
+        (
+            "workflow_edge",
+            {"id": 1, "workflow_version_id": 1, "from_node_key": "a", "to_node_key": "a", "type": "goto"},
+        ),
+        (
+            "node_template",
+            {"id": "t1", "name": "T", "node_type": "QUERY", "config_json": "{}", "version": 1},
+        ),
+        (
+            "api_token",
+            {
+                "id": "k1",
+                "name": "ci",
+                "token_hash": "h",
+                "roles": '["viewer"]',
+                "created_by": "me",
+                "created_at": TIME,
+            },
+        ),
+        (
+            "audit_log",
+            {
+                "id": 1,
+                "entity_type": "workflow",
+                "entity_id": "w1",
+                "action": "create",
+                "actor": "me",
+                "details": "{}",
+                "created_at": TIME,
+            },
+        ),
+    ],
+}
+
+
+def put_rows(connection: Connection, revision: str) -> None:
+    quote = connection.dialect.identifier_preparer.quote
+    for table, row in ROWS[revision]:
+        names = ", ".join(quote(name) for name in row)
+        values = ", ".join(_literal(value) for value in row.values())
+        connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"))
+
+
+def count_rows(connection: Connection, revision: str) -> dict[str, int]:
+    return {
+        table: connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()
+        for table, _ in ROWS[revision]
+    }
+
+
+def _literal(value: object) -> str:
+    """A literal that each database converts to the column's own type."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "'" + str(value).replace(":", "\\:") + "'"

@@ -1,0 +1,1 @@
+"""Deterministic simulation: the real code under virtual time, with scheduling and faults from a seed."""

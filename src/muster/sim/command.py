@@ -1,0 +1,60 @@
+"""`python -m muster.sim`: run every scenario under many seeds, or one seed with its whole trace."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+
+from muster.sim.scenarios import committer
+from muster.sim.seeds import Failure, Scenario, first_failure, run_in
+from muster.sim.world import World
+
+SCENARIOS: dict[str, Scenario] = {"committer": committer.simulate}
+CHUNK = 250
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0: no seed failed. 1: one did, and is printed."""
+    options = _parser().parse_args(arguments)
+    if options.seed is not None:
+        return max(_run_one(name, options.seed) for name in SCENARIOS)
+    return max(_run_many(name, options.seeds, options.jobs) for name in SCENARIOS)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m muster.sim", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000, metavar="N", help="run the seeds 0 to N-1")
+    parser.add_argument("--seed", type=int, metavar="S", help="run only this one, and print its trace")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many to run side by side")
+    return parser
+
+
+def _run_one(name: str, seed: int) -> int:
+    world = World(seed)
+    failure = run_in(world, SCENARIOS[name])
+    _say("\n".join(world.trace()))
+    _say(f"{name}, seed {seed}: " + ("all is well" if failure is None else "; ".join(failure.wrong)))
+    return int(failure is not None)
+
+
+def _run_many(name: str, seeds: int, jobs: int) -> int:
+    chunks = [range(start, min(start + CHUNK, seeds)) for start in range(0, seeds, CHUNK)]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for failure in pool.map(partial(_run_chunk, name), chunks):
+            if failure is not None:
+                pool.shutdown(cancel_futures=True)
+                _say(f"{name}: {failure}\nto see it again: python -m muster.sim --seed {failure.seed}")
+                return 1
+    _say(f"{name}: {seeds} seeds, all is well")
+    return 0
+
+
+def _run_chunk(name: str, seeds: range) -> Failure | None:
+    return first_failure(SCENARIOS[name], seeds)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")

@@ -1,0 +1,137 @@
+"""A world to run things in: virtual time, processes that can crash, chance from one seed, and a trace."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Coroutine
+from contextvars import Context, copy_context
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import TypeVar
+
+from muster.sim.loop import OWNER, SimulatedLoop
+
+T = TypeVar("T")
+BEGINNING = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+class SimulatedClock:
+    """The time of a simulated loop, counted from a fixed day."""
+
+    def __init__(self, loop: SimulatedLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> datetime:
+        return BEGINNING + timedelta(microseconds=self._loop.microseconds)
+
+
+class SeededIds:
+    """UUIDv7 whose random bits come from the seed."""
+
+    def __init__(self, clock: SimulatedClock, chance: Random) -> None:
+        self._clock, self._chance = clock, chance
+
+    def new(self) -> str:
+        milliseconds = int(self._clock.now().timestamp() * 1000)
+        low = 0b10 << 62 | self._chance.getrandbits(62)
+        return str(uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | self._chance.getrandbits(12) << 64 | low))
+
+
+class Process:
+    """Tasks that live and die together. After `crash` none of them runs again: no handler, no `finally`."""
+
+    def __init__(self, name: str, world: "World") -> None:
+        self.name = name
+        self.alive = True
+        self._world = world
+        self._context = copy_context()
+        self._context.run(OWNER.set, self)
+        # Made outside, so that who watches this process is told of its end.
+        self._ended: asyncio.Future[bool] = world.loop.create_future()
+
+    def start(self, main: Coroutine[object, object, object]) -> None:
+        """Run `main` in this process, which ends when `main` does."""
+        task = self._world.loop.create_task(main, name="main", context=self._context.copy())
+        task.add_done_callback(self._finish, context=Context())
+
+    def crash(self) -> None:
+        """End it here and now."""
+        if self.alive:
+            self._world.note(self.name, "crashes")
+            self._end(crashed=True)
+
+    async def ended(self) -> bool:
+        """Wait until it has ended. True: it crashed; False: it came to its end. Raises what `main` raised."""
+        return await asyncio.shield(self._ended)
+
+    def _finish(self, task: "asyncio.Task[object]") -> None:
+        if not self.alive:
+            return
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            self._end(crashed=False)
+        else:
+            self.alive = False
+            self._ended.set_exception(error)
+
+    def _end(self, crashed: bool) -> None:
+        self.alive = False
+        if not self._ended.done():
+            self._ended.set_result(crashed)
+
+
+def current_process() -> Process | None:
+    """The process that the running code belongs to; None: the world outside."""
+    owner = OWNER.get()
+    return owner if isinstance(owner, Process) else None
+
+
+class World:
+    """One simulated run. Everything in it that is not decided by code is drawn from `seed`."""
+
+    def __init__(self, seed: int, most_steps: int = 1_000_000) -> None:
+        self.seed = seed
+        self._trace: list[tuple[int, str, str]] = []
+        # asyncio itself leaves out what an event loop does not offer: sockets, signals, subprocesses.
+        self.loop = SimulatedLoop(self.chance("schedule"), self._record, most_steps)  # type: ignore[abstract]
+        self.clock = SimulatedClock(self.loop)
+        self.ids = SeededIds(self.clock, self.chance("ids"))
+
+    def chance(self, purpose: str) -> Random:
+        """A source of chance of its own for each purpose, so that a draw more in one moves no other."""
+        return Random(f"{self.seed}/{purpose}")
+
+    def process(self, name: str) -> Process:
+        return Process(name, self)
+
+    def outside(self, work: Coroutine[object, object, T], name: str) -> "asyncio.Task[T]":
+        """Run something that no crash of a process ends: a database, a network."""
+        return self.loop.create_task(work, name=name, context=Context())
+
+    def note(self, who: str, what: str) -> None:
+        """Write a line into the trace."""
+        self._record(self.loop.microseconds, who, what)
+
+    def _record(self, microseconds: int, who: str, what: str) -> None:
+        self._trace.append((microseconds, who, what))
+
+    def trace(self) -> list[str]:
+        """What happened: virtual time, who, what. The same seed gives the same lines."""
+        return [f"{at / 1e6:.6f} {who}: {what}" for at, who, what in self._trace]
+
+    def run(self, main: Callable[["World"], Coroutine[object, object, T]]) -> T:
+        """Run `main` outside all processes until it returns, then end everything.
+
+        An error that reached nobody (an exception in a callback, a failed task that none awaits) is raised
+        here.
+        """
+        try:
+            result = self.loop.run_until_complete(main(self))
+            if self.loop.mistakes:
+                raise Unnoticed("; ".join(self.loop.mistakes))
+            return result
+        finally:
+            self.loop.close()
+
+
+class Unnoticed(Exception):
+    """Something failed in a simulated run and nobody was told."""

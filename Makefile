@@ -48,6 +48,9 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
 
+simulate: .venv/.dev  ## crash and break it under SEEDS seeds (default 10000), or show one: SEED=n
+	@$(BIN)/python -m muster.sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000))
+
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up
 

@@ -1,6 +1,9 @@
 """The OpenID provider of `scripts/oidc`, as tests see it."""
 
+import base64
 import contextlib
+import hashlib
+import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +34,29 @@ class OpenIdProvider:
         )
         return str(answer.raise_for_status().json()["access_token"])
 
+    def sign_in(self, login: str, redirect_uri: str = "http://127.0.0.1:8080/callback") -> dict[str, str]:
+        """The tokens that a person gets who signs in to the console by code with PKCE, and consents. Their
+        login name spells their roles: `operator+producer`."""
+        verifier = secrets.token_urlsafe(32)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        common = {"client_id": "console", "redirect_uri": redirect_uri}
+        asked = {"response_type": "code", "scope": "openid", "code_challenge_method": "S256"}
+        with httpx.Client(base_url=self.issuer) as browser:
+            page = browser.get("/auth", params=common | asked | {"code_challenge": challenge})
+            while not page.headers.get("location", "").startswith(redirect_uri):
+                page = _next_page(browser, page, login)
+            answer = browser.post(
+                "/token",
+                data=common
+                | {
+                    "grant_type": "authorization_code",
+                    "code": httpx.URL(page.headers["location"]).params["code"],
+                    "code_verifier": verifier,
+                },
+            )
+        tokens: dict[str, str] = answer.raise_for_status().json()
+        return tokens
+
     def public_keys(self) -> list[dict[str, str]]:
         keys: list[dict[str, str]] = httpx.get(f"{self.issuer}/jwks").json()["keys"]
         return keys
@@ -49,6 +75,17 @@ class OpenIdProvider:
 
     def stop(self) -> None:
         script("down", self.service).check_returncode()
+
+
+def _next_page(browser: httpx.Client, page: httpx.Response, login: str) -> httpx.Response:
+    """Follow a redirect, or send the form that the page shows: first to sign in, then to consent."""
+    if "location" in page.headers:
+        return browser.get(page.headers["location"])
+    form = re.search(
+        r'action="([^"]+)".*?name="prompt" value="([^"]+)"', page.raise_for_status().text, re.DOTALL
+    )
+    assert form, page.text
+    return browser.post(form[1], data={"prompt": form[2], "login": login, "password": "any"})
 
 
 @contextlib.contextmanager

@@ -129,6 +129,14 @@ async def test_the_authenticator_takes_it_under_any_host_and_asks_for_one_where_
     assert (refused.value.status, refused.value.challenge) == (401, "Bearer")
 
 
+async def test_whoever_signs_in_by_code_with_pkce_has_their_roles(
+    oidc: OpenIdProvider, verifier: OidcVerifier
+) -> None:
+    tokens = oidc.sign_in("operator+producer")
+    found = await verifier.verify(tokens["access_token"])
+    assert (found.name, found.roles) == ("operator+producer", {Role.OPERATOR, Role.PRODUCER})
+
+
 # --- what is refused ----------------------------------------------------------------------------
 
 
@@ -149,6 +157,10 @@ async def test_a_provider_that_calls_itself_otherwise_is_not_believed(
 
 async def test_a_token_for_another_audience_is_refused(oidc: OpenIdProvider, verifier: OidcVerifier) -> None:
     assert "aud" in (await refusal(verifier, oidc.token("admin", audience="payroll"))).reason
+
+
+async def test_an_id_token_is_no_access_token(oidc: OpenIdProvider, verifier: OidcVerifier) -> None:
+    assert "aud" in (await refusal(verifier, oidc.sign_in("admin")["id_token"])).reason
 
 
 async def test_a_token_is_refused_once_it_has_expired_by_more_than_clocks_differ(

@@ -10,7 +10,7 @@ from muster.model.access import Caller, How, Role
 from muster.model.stored import ApiToken
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-TOKEN = new_token()
+TOKEN = "mst_" + "Tokens-are-43_characters-of-this-alphabet-9z"[:43]
 STORED = ApiToken(
     "t1", "robot", ("operator", "producer"), "ACME", "alice", NOW - timedelta(days=1), None, None
 )

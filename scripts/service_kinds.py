@@ -1,0 +1,316 @@
+"""What services there are: how each is installed, started and asked whether it is ready.
+
+A further one is a class of a screen's length in this file, and an entry in `SERVICES`.
+"""
+
+import hashlib
+import http.client
+import os
+import pwd
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muster"
+
+
+class Trouble(Exception):
+    """Said to the person who ran the command, without a stack trace."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def say(message: str) -> None:
+    print(f"[services] {message}", file=sys.stderr, flush=True)
+
+
+# --- what they are made of ----------------------------------------------------------------------
+
+
+def as_user(user: str, command: Sequence[str]) -> list[str]:
+    """Root gives its powers up before it runs a service; anybody else runs it as themselves."""
+    if os.getuid() != 0:
+        return list(command)
+    account = pwd.getpwnam(user)
+    return ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups", *command]
+
+
+def lay_out(source: Path, target: Path) -> None:
+    """Make a download readable by a service's user, who may not enter our home folder: hard links, or copies
+    where the file systems differ."""
+
+    def link(one: str, other: str) -> None:
+        try:
+            os.link(one, other)
+        except OSError:
+            shutil.copy(one, other)
+
+    shutil.copytree(source, target, copy_function=link, symlinks=True)
+
+
+def answers(command: Sequence[str]) -> bool:
+    try:
+        asked = subprocess.run(command, capture_output=True, timeout=5, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return asked.returncode == 0
+
+
+def answers_http(port: int, path: str) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+# --- installing ---------------------------------------------------------------------------------
+
+
+def run_installer(command: Sequence[str], log: Path, **environment: str) -> None:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as out:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=os.environ | environment,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise Trouble(f"`{shlex.join(command)}` failed:\n{tail(log)}")
+
+
+def tail(log: Path, lines: int = 20) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:]) if log.exists() else ""
+
+
+def apt_install(packages: Sequence[str]) -> None:
+    if os.getuid() != 0:
+        raise Trouble(
+            f"installing needs root: sudo apt-get install --no-install-recommends {' '.join(packages)}"
+        )
+    say(f"apt-get install {' '.join(packages)}")
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    patient = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=600"]
+    run_installer([*patient, "update"], CACHE / "apt-update.log", **quiet)
+    run_installer(
+        [*patient, "install", "-y", "--no-install-recommends", *packages], CACHE / "apt-install.log", **quiet
+    )
+
+
+# --- services -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Software:
+    """Something that is installed from Debian packages, and is there once its commands are."""
+
+    name: str
+    packages: tuple[str, ...]
+    commands: tuple[str, ...]
+
+    def is_installed(self) -> bool:
+        return all(shutil.which(command) for command in self.commands)
+
+    def install(self) -> None:
+        """Called by one process at a time, and only when something is missing."""
+        apt_install(self.packages)
+
+
+@dataclass(frozen=True)
+class Service(Software):
+    """Software that runs. `home` is its folder, ours to write; `home/data` belongs to its user."""
+
+    user: str = "nobody"
+    stop_signal: signal.Signals = signal.SIGTERM
+    seconds_to_start: float = 60
+    seconds_to_stop: float = 20
+
+    def prepare(self, home: Path) -> None:
+        """Once, before the first start on empty data."""
+
+    def command(self, home: Path, port: int) -> list[str]:
+        raise NotImplementedError
+
+    def is_ready(self, port: int) -> bool:
+        """Whether the service itself answers."""
+        raise NotImplementedError
+
+    def exports(self, port: int) -> dict[str, str]:
+        """Where tests find it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Postgres(Service):
+    name: str = "postgres"
+    packages: tuple[str, ...] = ("postgresql",)
+    commands: tuple[str, ...] = ()
+    user: str = "postgres"
+    stop_signal: signal.Signals = signal.SIGINT  # the fast shutdown: does not wait for clients to leave
+
+    def _program(self, name: str) -> str | None:
+        """Debian keeps the server's programs, one folder per version, out of the PATH."""
+        found = Path("/usr/lib/postgresql").glob(f"*/bin/{name}")
+        newest = max(found, key=lambda path: float(path.parts[-3]), default=None)
+        return str(newest) if newest else shutil.which(name)
+
+    def _bin(self, name: str) -> str:
+        return self._program(name) or name
+
+    def is_installed(self) -> bool:
+        return self._program("initdb") is not None
+
+    def prepare(self, home: Path) -> None:
+        flags = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
+        initdb = [self._bin("initdb"), f"--pgdata={home / 'data' / 'cluster'}", *flags]
+        run_installer(as_user(self.user, initdb), home / "prepare.log")
+
+    def command(self, home: Path, port: int) -> list[str]:
+        # Durable as in production (fsync stays on): the same server serves fault tests and benchmarks.
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "max_connections": "200",
+            "shared_buffers": "64MB",
+        }
+        flags = [f"-c{name}={value}" for name, value in settings.items()]
+        return [self._bin("postgres"), "-D", str(home / "data" / "cluster"), "-p", str(port), *flags]
+
+    def is_ready(self, port: int) -> bool:
+        return answers([self._bin("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port), "-U", "postgres"])
+
+    def exports(self, port: int) -> dict[str, str]:
+        return {"TEST_POSTGRES_URL": f"postgresql://postgres@127.0.0.1:{port}/postgres"}
+
+
+@dataclass(frozen=True)
+class MariaDb(Service):
+    name: str = "mariadb"
+    packages: tuple[str, ...] = ("mariadb-server",)
+    commands: tuple[str, ...] = ("mariadbd", "mariadb-install-db", "mariadb-admin")
+    user: str = "mysql"
+
+    def prepare(self, home: Path) -> None:
+        install = [
+            "mariadb-install-db",
+            "--no-defaults",
+            f"--datadir={home / 'data' / 'db'}",
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            "--skip-name-resolve",
+        ]
+        run_installer(as_user(self.user, install), home / "prepare.log")
+
+    def command(self, home: Path, port: int) -> list[str]:
+        return [
+            shutil.which("mariadbd") or "mariadbd",
+            "--no-defaults",
+            f"--datadir={home / 'data' / 'db'}",
+            "--socket=server.sock",  # in the data folder; a full path may be too long for a socket
+            "--pid-file=server.pid",
+            f"--port={port}",
+            "--bind-address=127.0.0.1",
+            "--skip-name-resolve",
+            "--max-connections=200",
+            "--innodb-buffer-pool-size=64M",
+            "--character-set-server=utf8mb4",
+        ]
+
+    def is_ready(self, port: int) -> bool:
+        return answers(
+            ["mariadb-admin", "--no-defaults", "-h", "127.0.0.1", "-P", str(port), "-u", "root", "ping"]
+        )
+
+    def exports(self, port: int) -> dict[str, str]:
+        return {"TEST_MARIADB_URL": f"mysql://root@127.0.0.1:{port}/mysql"}
+
+
+@dataclass(frozen=True)
+class Redis(Service):
+    name: str = "redis"
+    packages: tuple[str, ...] = ("redis-server",)
+    commands: tuple[str, ...] = ("redis-server",)
+    user: str = "redis"
+
+    def command(self, home: Path, port: int) -> list[str]:
+        where = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(home / "data")]
+        return ["redis-server", *where, "--save", "", "--appendonly", "no"]
+
+    def is_ready(self, port: int) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(b"PING\r\n")
+                return connection.recv(64).startswith(b"+PONG")
+        except OSError:
+            return False
+
+    def exports(self, port: int) -> dict[str, str]:
+        return {"TEST_REDIS_URL": f"redis://127.0.0.1:{port}/0"}
+
+
+@dataclass(frozen=True)
+class Oidc(Service):
+    """An OpenID provider: `scripts/oidc/server.mjs` on the npm package `oidc-provider`."""
+
+    name: str = "oidc"
+    packages: tuple[str, ...] = ("nodejs", "npm")
+    commands: tuple[str, ...] = ("node", "npm")
+    source: Path = CHECKOUT / "scripts" / "oidc"
+
+    def _modules(self) -> Path:
+        lock = (self.source / "package-lock.json").read_bytes()
+        return CACHE / f"oidc-{hashlib.sha256(lock).hexdigest()[:12]}" / "node_modules"
+
+    def is_installed(self) -> bool:
+        return super().is_installed() and self._modules().is_dir()
+
+    def install(self) -> None:
+        if not super().is_installed():
+            super().install()
+        say("npm ci: oidc-provider")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=CACHE))
+        try:
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(self.source / name, scratch)
+            npm = ["npm", "ci", "--prefix", str(scratch), "--ignore-scripts", "--no-fund", "--no-audit"]
+            run_installer(npm, CACHE / "npm.log")
+            scratch.rename(self._modules().parent)  # whole or not at all
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def prepare(self, home: Path) -> None:
+        lay_out(self._modules(), home / "node_modules")
+        shutil.copy(self.source / "server.mjs", home)
+
+    def command(self, home: Path, port: int) -> list[str]:
+        return [shutil.which("node") or "node", str(home / "server.mjs"), str(port)]
+
+    def is_ready(self, port: int) -> bool:
+        return answers_http(port, "/.well-known/openid-configuration")
+
+    def exports(self, port: int) -> dict[str, str]:
+        return {"TEST_OIDC_ISSUER": f"http://127.0.0.1:{port}"}
+
+
+SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc())}
+SOFTWARE: dict[str, Software] = {
+    **SERVICES,
+    "java": Software("java", ("default-jdk-headless", "maven"), ("java", "mvn")),
+}

@@ -89,8 +89,24 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditRecord:
+    """An audit entry as it was written. A higher `id` is a later one."""
+
+    id: int
+    entry: AuditEntry
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Which part of a list is wanted. `cursor` is opaque: the list that was read before gave it."""
 
     limit: int = 50
     cursor: str | None = None
+
+
+class BadCursor(ValueError):
+    """A cursor that the list it was given to has never handed out."""
+
+    def __init__(self) -> None:
+        super().__init__("the cursor is not one that this list has given")

@@ -16,14 +16,19 @@ from sqlalchemy.exc import DontWrapMixin
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from muster.model.json import Json
+from muster.model.problems import AuthorError, Problem
 
 # Made once: `json.dumps` with options makes one for every value, which takes longer than the encoding.
 _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+STRING_OR_BIG_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.]+e\+[0-9]+')
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
-class Unstorable(ValueError, DontWrapMixin):
+class Unstorable(AuthorError, DontWrapMixin):
     """A value that not every database can hold; the message says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Problem("UNSTORABLE", "", message))
 
 
 def check_text(text: str, limit: int | None = None) -> str:
@@ -59,11 +64,18 @@ def json_text(value: Json) -> str:
         text = _encode_json(value)
     except ValueError:
         raise Unstorable("JSON has no NaN and no infinity, so they cannot be stored") from None
+    if "e+" in text:
+        text = STRING_OR_BIG_FLOAT.sub(_spell_out, text)
     if "\\u0000" in text and ESCAPED_NUL.search(text):
         raise Unstorable("text with a NUL character cannot be stored")
     if not text.isascii():
         _check_surrogates(text)
     return text
+
+
+def _spell_out(found: re.Match[str]) -> str:
+    # JSONB keeps 1e+22 as an integer, and 10000000000000000000000.0 as it is.
+    return found[0] if found[0].startswith('"') else f"{float(found[0]):.1f}"
 
 
 class Key(TypeDecorator[str]):

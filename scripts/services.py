@@ -9,7 +9,7 @@
 
 No NAME means all. Callers may overlap: a service is started once, and the others get its address.
 `postgres@mine` is a second PostgreSQL apart from the shared one, for whoever means to stop or break it.
-Data lives in $MUSTER_SERVICES_DIR (default: a temporary folder of this checkout's own), downloads in
+Data lives in $TEST_SERVICES_DIR (default: a temporary folder of this checkout's own), downloads in
 ${XDG_CACHE_HOME:-~/.cache}/muster. Exit code 3: it is not installed.
 """
 
@@ -26,7 +26,6 @@ import shlex
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -37,7 +36,6 @@ from pathlib import Path
 from service_kinds import CACHE, CHECKOUT, SERVICES, SOFTWARE, Service, Software, Trouble, as_user, say, tail
 
 NOT_INSTALLED = 3
-OUTLIVING_US: list[subprocess.Popen[bytes]] = []  # Python complains of children that are forgotten
 START_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the service binds it
 
 
@@ -46,12 +44,12 @@ START_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time
 
 def services_dir() -> Path:
     """The folder of everything that runs; readable by the services' users, ours to write."""
-    named = os.environ.get("MUSTER_SERVICES_DIR")
+    named = os.environ.get("TEST_SERVICES_DIR")
     key = hashlib.sha256(str(CHECKOUT).encode()).hexdigest()[:12]
     folder = Path(named) if named else Path(tempfile.gettempdir()) / f"muster-services-{os.getuid()}-{key}"
     folder.mkdir(parents=True, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise Trouble(f"{folder} belongs to somebody else: set MUSTER_SERVICES_DIR to a folder of your own")
+        raise Trouble(f"{folder} belongs to somebody else: set TEST_SERVICES_DIR to a folder of your own")
     folder.chmod(0o755)
     return folder.resolve()
 
@@ -177,19 +175,18 @@ def write_state(home: Path, running: Running) -> None:
 def spawn(service: Service, home: Path, port: int) -> Running | None:
     """Start the process in a session of its own, so that an interrupt meant for the tests does not reach it.
     None: it was gone at once."""
+    command = ["env", f"--chdir={home / 'data'}", *as_user(service.user, service.command(home, port))]
+    environment = os.environ | {"HOME": str(home / "data")}
     with (home / "service.log").open("a") as log:
-        process = subprocess.Popen(
-            as_user(service.user, service.command(home, port)),
-            cwd=home / "data",
-            env=os.environ | {"HOME": str(home / "data")},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    OUTLIVING_US.append(process)
-    birth = birth_of(process.pid)
-    return Running(process.pid, birth, port) if birth else None
+        streams = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
+            (os.POSIX_SPAWN_DUP2, log.fileno(), 2),
+        ]
+        # Not by `subprocess`, which complains of a child that is not waited for: this one outlives us.
+        pid = os.posix_spawnp(command[0], command, environment, file_actions=streams, setsid=True)
+    birth = birth_of(pid)
+    return Running(pid, birth, port) if birth else None
 
 
 def await_ready(service: Service, running: Running) -> bool:

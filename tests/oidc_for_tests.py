@@ -14,6 +14,7 @@ import httpx
 from services_for_tests import script, started
 
 AUDIENCE = "muster"
+_HTTP = httpx.Client(verify=False, trust_env=False)  # plain HTTP on loopback: no certificates, no proxy
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class OpenIdProvider:
     def token(self, *roles: str, **options: str | int) -> str:
         """An access token by client credentials. Options: `institute`, `ttl` in seconds, `audience`."""
         client = "/".join(["+".join(roles) or "none", *(f"{key}={value}" for key, value in options.items())])
-        answer = httpx.post(
+        answer = _HTTP.post(
             f"{self.issuer}/token",
             auth=(quote(client, safe=""), "secret"),
             data={"grant_type": "client_credentials"},
@@ -41,7 +42,7 @@ class OpenIdProvider:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         common = {"client_id": "console", "redirect_uri": redirect_uri}
         asked = {"response_type": "code", "scope": "openid", "code_challenge_method": "S256"}
-        with httpx.Client(base_url=self.issuer) as browser:
+        with httpx.Client(base_url=self.issuer, verify=False, trust_env=False) as browser:
             page = browser.get("/auth", params=common | asked | {"code_challenge": challenge})
             while not page.headers.get("location", "").startswith(redirect_uri):
                 page = _next_page(browser, page, login)
@@ -58,20 +59,20 @@ class OpenIdProvider:
         return tokens
 
     def public_keys(self) -> list[dict[str, str]]:
-        keys: list[dict[str, str]] = httpx.get(f"{self.issuer}/jwks").json()["keys"]
+        keys: list[dict[str, str]] = _HTTP.get(f"{self.issuer}/jwks").json()["keys"]
         return keys
 
     def rotate(self) -> None:
         """A new key signs from now on; the old one stays published."""
-        httpx.post(f"{self.issuer}/test/rotate").raise_for_status()
+        _HTTP.post(f"{self.issuer}/test/rotate").raise_for_status()
 
     def withdraw(self) -> None:
         """Only the key that signs stays published."""
-        httpx.post(f"{self.issuer}/test/withdraw").raise_for_status()
+        _HTTP.post(f"{self.issuer}/test/withdraw").raise_for_status()
 
     def times_asked(self) -> int:
         """How often its keys were read."""
-        return int(httpx.get(f"{self.issuer}/test/requests").json()["jwks"])
+        return int(_HTTP.get(f"{self.issuer}/test/requests").json()["jwks"])
 
     def stop(self) -> None:
         script("down", self.service).check_returncode()

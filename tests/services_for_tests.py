@@ -17,12 +17,12 @@ def in_ci() -> bool:
 
 
 def may_install() -> bool:
-    return in_ci() or os.environ.get("MUSTER_SERVICES_INSTALL") == "1"
+    return in_ci() or os.environ.get("TEST_SERVICES_INSTALL") == "1"
 
 
 def script(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run the script; `folder` is for a set of services apart from the shared one."""
-    environment = dict(os.environ) | ({"MUSTER_SERVICES_DIR": str(folder)} if folder else {})
+    environment = dict(os.environ) | ({"TEST_SERVICES_DIR": str(folder)} if folder else {})
     command = [sys.executable, str(SCRIPT), *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

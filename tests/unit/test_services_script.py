@@ -56,7 +56,7 @@ class Echo(service_kinds.Service):
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
-        monkeypatch.setenv("MUSTER_SERVICES_DIR", name)
+        monkeypatch.setenv("TEST_SERVICES_DIR", name)
         monkeypatch.setitem(service_kinds.SERVICES, "echo", Echo())
         yield Path(name)
         services.down_all([*services.instances()])
@@ -169,7 +169,7 @@ def test_what_is_not_installed_is_an_exit_code_of_its_own_and_says_what_to_do(
 
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
-    monkeypatch.setenv("MUSTER_SERVICES_DIR", str(tmp_path / "link"))
+    monkeypatch.setenv("TEST_SERVICES_DIR", str(tmp_path / "link"))
     with pytest.raises(service_kinds.Trouble, match="belongs to somebody else"):
         services.services_dir()
 

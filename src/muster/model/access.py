@@ -1,6 +1,6 @@
 """Who calls, and what they may do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +21,12 @@ _HOLDS: Mapping[Role, frozenset[Role]] = {
     Role.EDITOR: frozenset({Role.EDITOR, Role.OPERATOR, Role.VIEWER}),
     Role.ADMIN: frozenset(Role),
 }
+
+
+def roles_among(words: Iterable[object]) -> frozenset[Role]:
+    """The roles that are named there. Whatever else is named means nothing here, and allows nothing."""
+    named = [word for word in words if isinstance(word, str)]
+    return frozenset(role for role in Role if role.value in named)
 
 
 class How(StrEnum):

@@ -55,6 +55,11 @@ async def test_a_token_is_its_holder_with_its_roles_and_institute() -> None:
     assert TOKEN not in drawer.asked[0]
 
 
+async def test_a_stored_role_that_is_not_known_allows_nothing() -> None:
+    found = await verifier(Drawer(replace(STORED, roles=("emperor", "viewer")))).verify(TOKEN)
+    assert found.roles == {Role.VIEWER}
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

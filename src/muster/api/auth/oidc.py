@@ -13,7 +13,7 @@ from joserfc.jws import JWSRegistry
 from muster.api.auth.errors import not_recognised
 from muster.api.auth.keys import ProviderKeys
 from muster.kit.clock import Clock
-from muster.model.access import Caller, How, Role
+from muster.model.access import Caller, How, Role, roles_among
 from muster.model.json import Json, JsonObject
 
 _LONGEST_TOKEN = 16 * 1024
@@ -22,7 +22,6 @@ _LONGEST_NAME = 255
 _LONGEST_KNOWN_AS = 60
 _LEEWAY_SECONDS = 30  # clocks differ
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})  # not ID, logout or other tokens of the provider
-_ROLES = frozenset(Role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def _roles(claim: list[Json]) -> frozenset[Role]:
     """A list, or text with spaces between. Other systems' roles may be among them, and mean nothing here."""
     value = claim[0] if claim else None
     words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(Role(word) for word in words if isinstance(word, str) and word in _ROLES)
+    return roles_among(words)
 
 
 def _institute(claim: list[Json]) -> str | None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from muster.api.auth.errors import not_recognised
 from muster.kit.clock import Clock
-from muster.model.access import Caller, How, Role
+from muster.model.access import Caller, How, roles_among
 from muster.model.stored import ApiToken
 
 PREFIX = "mst_"
@@ -45,5 +45,4 @@ class TokenVerifier:
             raise not_recognised(f"API token {known.id} is revoked")
         if known.expires_at is not None and known.expires_at <= self._clock.now():
             raise not_recognised(f"API token {known.id} has expired")
-        roles = frozenset(Role(role) for role in known.roles)
-        return Caller(known.name, roles, known.institute_id, How.TOKEN)
+        return Caller(known.name, roles_among(known.roles), known.institute_id, How.TOKEN)

@@ -1,0 +1,43 @@
+"""Expressions as lines of JSON, so that any other implementation of the language can be compared."""
+
+import json
+from datetime import datetime
+
+from muster.expr.errors import ExpressionError
+from muster.expr.expression import DELIMITERS, compile_expression
+from muster.expr.limits import Scope
+from muster.expr.template import compile_template
+from muster.model.json import Json, JsonObject
+
+
+def answer(text: str, context: JsonObject, now: datetime) -> Json:
+    """The value of an expression; of a template, if the text holds a delimiter and is no expression itself.
+
+    Raises `ExpressionError`.
+    """
+    scope = Scope(context, now)
+    try:
+        expression = compile_expression(text)
+    except ExpressionError:
+        if not any(delimiter in text for delimiter in DELIMITERS):
+            raise
+        return compile_template(text).resolve(scope)
+    return expression.evaluate(scope)
+
+
+def answer_line(line: str, now: datetime) -> JsonObject:
+    """Answer `{"expr": …, "context": …}` with `{"value": …}` or `{"error": …}`."""
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):
+        return {"error": "the line is not JSON"}
+    if not isinstance(request, dict) or not isinstance(request.get("expr"), str):
+        return {"error": 'the line needs an "expr" that is a text'}
+    context = request.get("context", {})
+    if not isinstance(context, dict):
+        return {"error": 'the "context" must be an object'}
+    try:
+        return {"value": answer(request["expr"], context, now)}
+    except ExpressionError as error:
+        place: JsonObject = {} if error.column is None else {"column": error.column}
+        return {"error": error.message, "code": error.code, **place}

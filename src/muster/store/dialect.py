@@ -253,6 +253,8 @@ def _broke(error: IntegrityError, constraint: PrimaryKeyConstraint | UniqueConst
         columns = said.removeprefix("UNIQUE constraint failed: ").split(", ")
         return columns == [f"{table}.{column.name}" for column in constraint.columns]
     if duplicate := re.search(r"Duplicate entry .* for key '([^']*)'", said, re.DOTALL):
-        return duplicate[1] == ("PRIMARY" if primary else constraint.name)
+        # It says PRIMARY whichever table's it is: the statement tells.
+        written = re.search(rf"(INTO|UPDATE) `?{table}`?\s", error.statement or "")
+        return duplicate[1] == ("PRIMARY" if primary else constraint.name) and written is not None
     named: object = getattr(error.orig.__cause__, "constraint_name", None) if error.orig else None
     return named == (f"{table}_pkey" if primary else constraint.name)

@@ -144,13 +144,11 @@ class UtcTime(TypeDecorator[datetime]):
                 return time_text(moment)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        if value is None or dialect.name == "postgresql":
-            moment: datetime | None = value
-            return moment
-        if dialect.name == "mariadb":
-            naive: datetime = value
-            return naive.replace(tzinfo=UTC)
-        return datetime.fromisoformat(value)
+        if value is None:
+            return None
+        moment: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
+        # MariaDB has no zones, and asyncpg gives the last moment of the year 9999 without one.
+        return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def time_text(moment: datetime) -> str:

@@ -1,0 +1,218 @@
+"""What the three databases spell differently means the same on each."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from sqlalchemy import Connection, select, update
+from sqlalchemy.exc import IntegrityError
+
+from contract.library_of_things import NOON
+from muster.model.problems import AuthorError
+from muster.store.database import Database
+from muster.store.dialect import (
+    claim,
+    insert_new,
+    insert_rows,
+    now,
+    one_at_a_time,
+    upsert,
+    utc_now,
+    violated_key,
+)
+from muster.store.tables import api_token, node_template, workflow
+
+
+def template_rows(*names: str, version: int = 1) -> list[dict[str, object]]:
+    return [
+        {
+            "id": name,
+            "name": name.upper(),
+            "node_type": "QUERY",
+            "config_json": {"n": name},
+            "version": version,
+        }
+        for name in names
+    ]
+
+
+def token_row(token_id: str, **more: object) -> dict[str, object]:
+    row = {"id": token_id, "name": "x", "token_hash": token_id, "roles": [], "created_by": "me"}
+    return row | {"created_at": NOON} | more
+
+
+def templates(connection: Connection) -> dict[str, tuple[str, int]]:
+    return {row.id: (row.name, row.version) for row in connection.execute(select(node_template))}
+
+
+async def test_many_rows_are_inserted_and_defaults_filled_in(database: Database) -> None:
+    rows = template_rows(*(f"t{number}" for number in range(3_000)))
+    await database.write(lambda c: insert_rows(c, node_template, rows))
+    found = await database.read(lambda c: c.execute(select(node_template)).all())
+    assert len(found) == 3_000
+    assert {row.institute_id for row in found} == {""}
+    assert all(row.config_json == {"n": row.id} for row in found)
+
+
+async def test_inserting_no_rows_does_nothing(database: Database) -> None:
+    await database.write(lambda c: insert_rows(c, node_template, []))
+    assert await database.write(lambda c: insert_new(c, node_template, [], ["id"])) == set()
+    await database.write(lambda c: upsert(c, node_template, [], ["id"]))
+    assert await database.read(templates) == {}
+
+
+async def test_rows_that_name_different_columns_are_refused(database: Database) -> None:
+    rows = [*template_rows("a"), template_rows("b")[0] | {"institute_id": "north"}]
+    with pytest.raises(ValueError, match="name different columns"):
+        await database.write(lambda c: insert_rows(c, node_template, rows))
+
+
+async def test_a_text_that_is_too_long_is_refused_and_never_cut(database: Database) -> None:
+    with pytest.raises(AuthorError, match="at most 255"):
+        await database.write(lambda c: insert_rows(c, node_template, template_rows("x" * 256)))
+    assert await database.read(templates) == {}
+
+
+async def test_of_rows_with_a_key_in_use_only_the_new_ones_are_inserted_and_named(database: Database) -> None:
+    key = ["institute_id", "id"]
+    first = [row | {"institute_id": ""} for row in template_rows("a", "b")]
+    second = [row | {"institute_id": ""} for row in template_rows("b", "c", "c", version=2)]
+    assert await database.write(lambda c: insert_new(c, node_template, first, key)) == {("", "a"), ("", "b")}
+    assert await database.write(lambda c: insert_new(c, node_template, second, key)) == {("", "c")}
+    assert await database.read(templates) == {"a": ("A", 1), "b": ("B", 1), "c": ("C", 2)}
+
+
+async def test_of_many_who_insert_the_same_new_rows_each_row_has_one_winner(database: Database) -> None:
+    rows = [row | {"institute_id": ""} for row in template_rows(*(f"t{n}" for n in range(50)))]
+
+    def work(connection: Connection) -> set[tuple[str, str]]:
+        return insert_new(connection, node_template, rows, ["institute_id", "id"])
+
+    won = await asyncio.gather(*(database.write(work) for _ in range(8)))
+    assert sorted(key for one in won for key in one) == sorted(("", str(row["id"])) for row in rows)
+
+
+async def test_an_upsert_changes_what_is_there_and_adds_what_is_not(database: Database) -> None:
+    def rows(*names: str, version: int) -> list[dict[str, object]]:
+        return [row | {"institute_id": ""} for row in template_rows(*names, version=version)]
+
+    key = ["institute_id", "id"]
+    await database.write(lambda c: upsert(c, node_template, rows("a", "b", version=1), key))
+    await database.write(lambda c: upsert(c, node_template, rows("b", "c", version=2), key))
+    assert await database.read(templates) == {"a": ("A", 1), "b": ("B", 2), "c": ("C", 2)}
+
+
+async def test_claimants_at_once_never_claim_the_same_row(database: Database) -> None:
+    rows = [token_row(f"t{number:03}") for number in range(100)]
+    await database.write(lambda c: insert_rows(c, api_token, rows))
+    free = select(api_token.c.id).where(api_token.c.revoked_at.is_(None)).order_by(api_token.c.id).limit(10)
+
+    def work(connection: Connection) -> list[str]:
+        taken = claim(
+            connection, api_token, free, {"revoked_at": NOON}, [api_token.c.id, api_token.c.revoked_at]
+        )
+        assert all(row.revoked_at == NOON for row in taken)
+        return [row.id for row in taken]
+
+    claimed: list[str] = []
+    while got := [
+        one for many in await asyncio.gather(*(database.write(work) for _ in range(6))) for one in many
+    ]:
+        claimed += got
+    assert sorted(claimed) == sorted(row["id"] for row in rows)
+
+
+async def test_a_key_that_was_broken_is_named_by_its_columns(database: Database) -> None:
+    first = token_row("a for key 'uq_api_token_hash'")
+    await database.write(lambda c: insert_rows(c, api_token, [first]))
+    for again, columns in (
+        (first | {"token_hash": "other"}, ("id",)),
+        (first | {"id": "other"}, ("token_hash",)),
+    ):
+        with pytest.raises(IntegrityError) as refused:
+            await database.write(lambda c, row=again: insert_rows(c, api_token, [row]))
+        assert violated_key(refused.value, api_token) == columns
+        assert violated_key(refused.value, workflow) is None
+
+
+async def test_a_value_that_is_missing_is_no_broken_key(database: Database) -> None:
+    with pytest.raises(IntegrityError) as refused:
+        await database.write(lambda c: insert_rows(c, api_token, [token_row("a", created_by=None)]))
+    assert violated_key(refused.value, api_token) is None
+
+
+async def test_a_reference_to_nothing_is_refused(database: Database) -> None:
+    row = {
+        "workflow_id": "none",
+        "version": 1,
+        "definition": {},
+        "checksum": "",
+        "created_by": "",
+        "created_at": NOON,
+    }
+    with pytest.raises(IntegrityError):
+        await database.write(lambda c: insert_rows(c, workflow.metadata.tables["workflow_version"], [row]))
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime(2026, 3, 4, 5, 6, 7, 999_999, UTC),
+        datetime(1970, 1, 1, tzinfo=UTC),
+        datetime(2026, 10, 25, 2, 30, 0, 1, timezone(timedelta(hours=5, minutes=45))),
+        datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC),
+    ],
+)
+async def test_a_time_comes_back_to_the_microsecond_and_in_utc(database: Database, moment: datetime) -> None:
+    await database.write(lambda c: insert_rows(c, api_token, [token_row("t", expires_at=moment)]))
+    found = await database.read(lambda c: c.execute(select(api_token.c.expires_at)).scalar_one())
+    assert found == moment
+    assert found.utcoffset() == timedelta(0)
+
+
+async def test_times_are_compared_and_sorted_as_times(database: Database) -> None:
+    east = timezone(timedelta(hours=12))
+    moments = {"first": NOON - timedelta(microseconds=1), "second": NOON.astimezone(east), "third": NOON}
+    moments["third"] = NOON + timedelta(microseconds=1)
+    rows = [token_row(name, expires_at=moment) for name, moment in reversed(moments.items())]
+    await database.write(lambda c: insert_rows(c, api_token, rows))
+    in_order = select(api_token.c.id).order_by(api_token.c.expires_at)
+    assert await database.read(lambda c: c.execute(in_order).scalars().all()) == ["first", "second", "third"]
+    due = in_order.where(api_token.c.expires_at <= NOON)
+    assert await database.read(lambda c: c.execute(due).scalars().all()) == ["first", "second"]
+
+
+async def test_a_time_without_a_zone_is_refused(database: Database) -> None:
+    row = token_row("t", expires_at=NOON.replace(tzinfo=None))
+    with pytest.raises(AuthorError, match="has no time zone"):
+        await database.write(lambda c: insert_rows(c, api_token, [row]))
+
+
+async def test_the_databases_clock_has_microseconds_and_agrees_with_ours(database: Database) -> None:
+    seen = [await database.read(now) for _ in range(5)]
+    assert abs(seen[0] - datetime.now(UTC)) < timedelta(seconds=5)
+    assert seen == sorted(seen)
+    assert any(moment.microsecond % 1000 for moment in seen)
+
+
+async def test_the_databases_clock_can_be_written_and_compared_within_a_statement(database: Database) -> None:
+    await database.write(lambda c: insert_rows(c, api_token, [token_row("t", expires_at=NOON)]))
+    await database.write(lambda c: c.execute(update(api_token).values(last_used_at=utc_now())))
+    past = select(api_token.c.last_used_at).where(api_token.c.last_used_at <= utc_now())
+    found = await database.read(lambda c: c.execute(past).scalar_one())
+    assert abs(found - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+async def test_a_place_for_one_at_a_time_holds_one_at_a_time(database: Database) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(connection: Connection) -> None:
+        with one_at_a_time(connection, "counting"):
+            inside.append(1)
+            connection.execute(select(utc_now()))  # others get their chance to come in here
+            most.append(len(inside))
+            inside.pop()
+
+    await asyncio.gather(*(database.write(work) for _ in range(8)))
+    assert most == [1] * 8

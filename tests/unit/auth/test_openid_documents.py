@@ -1,5 +1,6 @@
 """Tokens and documents that no sound provider gives: properly signed, and still not to be trusted."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -25,9 +26,12 @@ CLAIMS: dict[str, object] = {
 }
 
 
-class StoppedClock:
+class HandClock:
+    def __init__(self) -> None:
+        self.at = NOW
+
     def now(self) -> datetime:
-        return NOW
+        return self.at
 
 
 def public(key: Key, **more: object) -> dict[str, object]:
@@ -65,7 +69,7 @@ def signed(key: Key = RSA, header: dict[str, object] | None = None, **claims: ob
 
 async def verified(token: str, documents: Documents | None = None, roles: str = "roles") -> Caller:
     async with httpx.AsyncClient(transport=httpx.MockTransport(documents or Documents())) as http:
-        return await OidcVerifier(ISSUER, "muster", roles, http, StoppedClock()).verify(token)
+        return await OidcVerifier(ISSUER, "muster", roles, http, HandClock()).verify(token)
 
 
 async def reason_against(
@@ -104,6 +108,9 @@ async def test_a_token_may_leave_the_key_id_out_where_there_is_one_key_only() ->
     other = RSAKey.generate_key(2048, {"kid": "other"})
     token = signed(header={"kid": None})
     assert (await verified(token)).name == "u-1"
+    unnamed = {name: value for name, value in public(RSA).items() if name != "kid"}
+    assert (await verified(token, Documents(keys={"keys": [unnamed]}))).name == "u-1"
+    assert "no key" in await reason_against(token, Documents(keys={"keys": [unnamed, unnamed]}))
     assert "no key None" in await reason_against(
         token, Documents(keys={"keys": [public(RSA), public(other)]})
     )
@@ -265,13 +272,7 @@ async def test_a_provider_that_does_not_answer_soundly_is_unavailable(documents:
 
 
 async def test_a_document_that_went_bad_does_not_displace_the_keys_that_were_good() -> None:
-    class Watch:
-        at = NOW
-
-        def now(self) -> datetime:
-            return self.at
-
-    documents, watch = Documents(), Watch()
+    documents, watch = Documents(), HandClock()
     async with httpx.AsyncClient(transport=httpx.MockTransport(documents)) as http:
         verifier = OidcVerifier(ISSUER, "muster", "roles", http, watch)
         token = signed(exp=int(NOW.timestamp()) + 86_400)
@@ -283,3 +284,61 @@ async def test_a_document_that_went_bad_does_not_displace_the_keys_that_were_goo
         documents.keys = {"keys": []}
         with pytest.raises(AuthError, match="not valid"):
             await verifier.verify(token)
+
+
+async def test_callers_who_wait_for_a_provider_that_hangs_do_not_wait_for_it_one_after_the_other() -> None:
+    clock, asked = HandClock(), []
+
+    async def hang(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        await asyncio.sleep(0.01)
+        clock.at += timedelta(seconds=10)
+        raise httpx.ReadTimeout("too long", request=request)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(hang)) as http:
+        verifier = OidcVerifier(ISSUER, "muster", "roles", http, clock)
+        answers = await asyncio.gather(
+            *(verifier.verify(signed()) for _ in range(20)), return_exceptions=True
+        )
+    assert {type(answer) for answer in answers} == {ProviderUnavailable}
+    assert len(asked) == 1
+
+
+async def test_a_caller_who_leaves_does_not_take_the_answer_along() -> None:
+    documents, arrived, go_on = Documents(), asyncio.Event(), asyncio.Event()
+
+    async def slow(request: httpx.Request) -> httpx.Response:
+        arrived.set()
+        await go_on.wait()
+        return documents(request)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(slow)) as http:
+        verifier = OidcVerifier(ISSUER, "muster", "roles", http, HandClock())
+        leaving, staying = (asyncio.create_task(verifier.verify(signed())) for _ in range(2))
+        await arrived.wait()
+        leaving.cancel()
+        go_on.set()
+        assert (await staying).name == "u-1"
+    assert leaving.cancelled()
+
+
+async def test_a_stale_key_serves_those_who_come_while_the_provider_is_asked() -> None:
+    documents, clock, go_on = Documents(), HandClock(), asyncio.Event()
+    go_on.set()
+
+    async def slow(request: httpx.Request) -> httpx.Response:
+        await go_on.wait()
+        return documents(request)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(slow)) as http:
+        verifier = OidcVerifier(ISSUER, "muster", "roles", http, clock)
+        token = signed(exp=int(NOW.timestamp()) + 86_400)
+        await verifier.verify(token)
+        clock.at += timedelta(hours=1)
+        go_on.clear()
+        first = asyncio.create_task(verifier.verify(token))
+        await asyncio.sleep(0)
+        assert (await asyncio.wait_for(verifier.verify(token), 1)).name == "u-1"
+        assert not first.done()
+        go_on.set()
+        await first

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -22,9 +21,9 @@ _log = structlog.get_logger("muster.auth")
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519"}
 )
-FRESH_FOR = timedelta(minutes=5)  # so long may a key that the provider withdrew go on working
+FRESH_FOR = timedelta(minutes=5)  # about so long a key that the provider withdrew goes on working
 ASK_AGAIN_AFTER = timedelta(seconds=5)  # so often may tokens with invented key ids make us ask
-_TIMEOUT = 5.0
+_PATIENCE = 10.0  # seconds, for both documents
 _LARGEST_DOCUMENT = 1 << 20
 _SMALLEST_RSA_KEY = 2048
 # What a public key consists of. The rest is left behind: some providers publish `key_ops` for signing.
@@ -35,8 +34,9 @@ _PUBLIC_PARTS = ("kty", "kid", "n", "e", "crv", "x", "y")
 class SigningKey:
     """`algorithm` None: the provider does not say, so any that fits the key's type."""
 
-    key: Key
+    kid: str | None
     algorithm: str | None
+    key: Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,13 @@ class Published:
     """What the provider said it signs with."""
 
     algorithms: frozenset[str]
-    keys: Mapping[str, SigningKey]
+    keys: tuple[SigningKey, ...]
     read_at: datetime
 
     def key(self, kid: str | None) -> SigningKey | None:
         """A token may leave the key id out only where there is nothing to choose from."""
-        if kid is None:
-            return next(iter(self.keys.values())) if len(self.keys) == 1 else None
-        return self.keys.get(kid)
+        fitting = [one for one in self.keys if kid in (None, one.kid)]
+        return fitting[0] if len(fitting) == 1 else None
 
 
 class ProviderKeys:
@@ -63,21 +62,21 @@ class ProviderKeys:
         self._clock = clock
         self._published: Published | None = None
         self._asked_at: datetime | None = None
-        self._asking = asyncio.Lock()
+        self._asking: asyncio.Task[None] | None = None
 
     async def holding(self, kid: str | None) -> Published:
         """The keys, read anew if they are old or `kid` is not among them; which it may still not be then.
 
-        However many callers need that at once, one of them asks and the others wait for its answer, or go
-        on at once if what is cached serves them. Raises `ProviderUnavailable`.
+        However many callers need that at once, the provider is asked once, and they wait for its answer, or
+        go on if what is cached serves them. Raises `ProviderUnavailable`.
         """
         known = self._published
-        if known and known.key(kid) and (self._is_fresh(known) or self._asking.locked()):
+        if known and known.key(kid) and (self._is_fresh(known) or self._asking):
             return known
-        async with self._asking:
-            if self._should_ask(kid):
-                self._asked_at = self._clock.now()
-                await self._ask()
+        if self._asking is None and self._may_ask():
+            self._asking = asyncio.create_task(self._ask())
+        if self._asking is not None:
+            await asyncio.shield(self._asking)  # a caller who leaves does not take the answer along
         if self._published is None:
             raise ProviderUnavailable(f"the keys of {self._issuer} have not been read yet")
         return self._published
@@ -85,11 +84,8 @@ class ProviderKeys:
     def _is_fresh(self, published: Published) -> bool:
         return self._within(published.read_at, FRESH_FOR)
 
-    def _should_ask(self, kid: str | None) -> bool:
-        if self._asked_at is not None and self._within(self._asked_at, ASK_AGAIN_AFTER):
-            return False
-        known = self._published
-        return known is None or known.key(kid) is None or not self._is_fresh(known)
+    def _may_ask(self) -> bool:
+        return self._asked_at is None or not self._within(self._asked_at, ASK_AGAIN_AFTER)
 
     def _within(self, since: datetime, span: timedelta) -> bool:
         """A clock that was set back must not stretch the span, so a time ahead of it does not count."""
@@ -97,14 +93,18 @@ class ProviderKeys:
 
     async def _ask(self) -> None:
         try:
-            self._published = await self._read()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError) as error:
+            async with asyncio.timeout(_PATIENCE):
+                self._published = await self._read()
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError) as error:
             _log.warning(
                 "the OpenID provider's keys could not be read",
                 issuer=self._issuer,
                 reason=f"{type(error).__name__}: {error}",
                 cached=self._published is not None,
             )
+        finally:
+            self._asked_at = self._clock.now()
+            self._asking = None
 
     async def _read(self) -> Published:
         about = await self._get(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
@@ -116,7 +116,7 @@ class ProviderKeys:
     async def _get(self, address: str) -> JsonObject:
         received = bytearray()
         async with self._http.stream(
-            "GET", address, headers={"Accept": "application/json"}, timeout=_TIMEOUT, follow_redirects=False
+            "GET", address, headers={"Accept": "application/json"}, follow_redirects=False
         ) as response:
             if response.status_code != httpx.codes.OK:
                 raise ValueError(f"{address} answered {response.status_code}")
@@ -146,13 +146,13 @@ def _algorithms(about: JsonObject) -> frozenset[str]:
     return ALGORITHMS & {name for name in names if isinstance(name, str)}
 
 
-def _signing_keys(document: JsonObject) -> dict[str, SigningKey]:
+def _signing_keys(document: JsonObject) -> tuple[SigningKey, ...]:
     """The keys that can verify a signature; those for anything else, or unreadable, are passed over."""
     listed = document.get("keys")
     if not isinstance(listed, list):
         raise ValueError("its key set has no list of keys")
-    found = [_signing_key(entry) for entry in listed if isinstance(entry, dict)]
-    return {one.key.kid or "": one for one in found if one is not None}
+    found = (_signing_key(entry) for entry in listed if isinstance(entry, dict))
+    return tuple(one for one in found if one is not None)
 
 
 def _signing_key(entry: JsonObject) -> SigningKey | None:
@@ -167,7 +167,7 @@ def _signing_key(entry: JsonObject) -> SigningKey | None:
     if not isinstance(key, RSAKey | ECKey | OKPKey) or _is_weak(key):
         return None
     algorithm = entry.get("alg")
-    return SigningKey(key, algorithm if isinstance(algorithm, str) else None)
+    return SigningKey(parts.get("kid"), algorithm if isinstance(algorithm, str) else None, key)
 
 
 def _is_weak(key: Key) -> bool:

@@ -20,11 +20,9 @@ def may_install() -> bool:
     return in_ci() or os.environ.get("TEST_SERVICES_INSTALL") == "1"
 
 
-def script(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the script; `folder` is for a set of services apart from the shared one."""
-    environment = dict(os.environ) | ({"TEST_SERVICES_DIR": str(folder)} if folder else {})
+def script(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def exports_of(text: str) -> dict[str, str]:
@@ -41,12 +39,13 @@ def address_of(service: str, variable: str) -> str:
     return given or started(service)[variable]
 
 
-def started(service: str, folder: Path | None = None) -> dict[str, str]:
+def started(service: str) -> dict[str, str]:
+    """The addresses of the service of this checkout, by the name of the variable that would hold each."""
     if may_install():
         install = script("install", service)
         if install.returncode != 0:
             pytest.fail(f"{service} could not be installed: {install.stderr}", pytrace=False)
-    up = script("up", service, folder=folder)
+    up = script("up", service)
     if up.returncode == NOT_INSTALLED:
         pytest.skip(f"{service} is not installed; to install it: scripts/services.py install {service}")
     if up.returncode != 0:

@@ -1,12 +1,13 @@
 """What every test may ask for: real services, started when the first test that is selected needs them."""
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
 
 from ci_rules import NoSkips
 from oidc_for_tests import OpenIdProvider, a_provider_apart
-from services_for_tests import address_of, in_ci
+from services_for_tests import address_of, in_ci, installed, missing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,3 +62,11 @@ def own_oidc() -> Iterator[OpenIdProvider]:
     """A provider of the test's own: rotate its keys, withdraw them, stop it."""
     with a_provider_apart() as provider:
         yield provider
+
+
+@pytest.fixture(scope="session")
+def java() -> None:
+    """For tests that run `java` and `mvn`: both are there."""
+    installed("java")
+    if not (shutil.which("java") and shutil.which("mvn")):
+        missing("java")

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -39,15 +40,25 @@ def address_of(service: str, variable: str) -> str:
     return given or started(service)[variable]
 
 
+def installed(software: str) -> None:
+    """Install it, if that is allowed."""
+    if not may_install():
+        return
+    done = script("install", software)
+    if done.returncode != 0:
+        pytest.fail(f"{software} could not be installed: {done.stderr}", pytrace=False)
+
+
+def missing(software: str) -> NoReturn:
+    pytest.skip(f"{software} is not installed; to install it: scripts/services.py install {software}")
+
+
 def started(service: str) -> dict[str, str]:
     """The addresses of the service of this checkout, by the name of the variable that would hold each."""
-    if may_install():
-        install = script("install", service)
-        if install.returncode != 0:
-            pytest.fail(f"{service} could not be installed: {install.stderr}", pytrace=False)
+    installed(service)
     up = script("up", service)
     if up.returncode == NOT_INSTALLED:
-        pytest.skip(f"{service} is not installed; to install it: scripts/services.py install {service}")
+        missing(service)
     if up.returncode != 0:
         pytest.fail(f"{service} did not start: {up.stderr}", pytrace=False)
     return exports_of(up.stdout)

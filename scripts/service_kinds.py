@@ -100,6 +100,8 @@ def tail(log: Path, lines: int = 20) -> str:
 
 
 def apt_install(packages: Sequence[str]) -> None:
+    if shutil.which("apt-get") is None:
+        raise Trouble(f"there is no apt-get here: install what Debian calls {', '.join(packages)} yourself")
     if os.getuid() != 0:
         raise Trouble(
             f"installing needs root: sudo apt-get install --no-install-recommends {' '.join(packages)}"

@@ -167,6 +167,14 @@ def test_what_is_not_installed_is_an_exit_code_of_its_own_and_says_what_to_do(
     assert "Traceback" not in done.stderr
 
 
+def test_what_cannot_be_installed_here_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    done = script("install", "redis")
+    assert done.returncode == 1
+    assert "redis-server" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     monkeypatch.setenv("TEST_SERVICES_DIR", str(tmp_path / "link"))

@@ -1,0 +1,1 @@
+"""The one place that knows every other: settings, wiring, the server and the command line."""

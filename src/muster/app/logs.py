@@ -1,0 +1,68 @@
+"""Logs: one line an event, readable on a terminal, JSON otherwise; secrets never."""
+
+import logging
+import re
+import sys
+from typing import TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from muster.app.settings import LogSettings
+
+_SECRET_NAMES = re.compile(r"password|passwd|secret|token|authorization|api[-_]?key|cookie", re.IGNORECASE)
+_URL_PASSWORD = re.compile(r"(\w+://[^:/@\s]*:)[^@/\s]+@")
+
+
+def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
+    """Send all lines, our own and the libraries', through one formatter to `stream` (standard error)."""
+    stream = stream or sys.stderr
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.stdlib.PositionalArgumentsFormatter(),
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_rendering(settings, stream),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(settings.level.upper())
+    for noisy in ("httpx", "httpcore", "asyncio", "alembic", "sqlalchemy", "uvicorn"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+
+
+def _rendering(settings: LogSettings, stream: TextIO) -> list[Processor]:
+    text = settings.format == "text" or (settings.format == "auto" and stream.isatty())
+    if text:
+        # Plain tracebacks: the pretty ones print local variables, and those may hold a payload.
+        plain = structlog.dev.plain_traceback
+        return [
+            without_secrets,
+            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain),
+        ]
+    return [structlog.processors.format_exc_info, without_secrets, structlog.processors.JSONRenderer()]
+
+
+def without_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """A last look at every line: values under telling names are masked, and so are passwords in URLs."""
+    for name, value in event.items():
+        if _SECRET_NAMES.search(name):
+            event[name] = "********"
+        elif isinstance(value, str) and "://" in value:
+            event[name] = _URL_PASSWORD.sub(r"\1********@", value)
+    return event

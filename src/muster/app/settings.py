@@ -1,0 +1,226 @@
+"""Every setting, once: its name, type, default and meaning. `app/load.py` fills them in."""
+
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic.fields import FieldInfo
+
+T = TypeVar("T")
+Role: TypeAlias = Literal["web", "engine", "watch", "publisher"]
+ROLES: tuple[Role, ...] = ("web", "engine", "watch", "publisher")
+
+
+def _split(value: object) -> object:
+    """A list may be given as one text with commas, as environment variables and flags must."""
+    if isinstance(value, str):
+        return tuple(part for part in (part.strip() for part in value.split(",")) if part)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_split)]
+Roles: TypeAlias = Annotated[tuple[Role, ...], BeforeValidator(_split), Field(min_length=1)]
+
+
+def kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def this_instance() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+class Group(BaseModel):
+    """Settings that belong together: a table in `muster.toml`."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=kebab, populate_by_name=True, validate_default=True
+    )
+
+
+def later(default: T, description: str) -> T:
+    """A setting that is accepted and checked, but that nothing in this version reads: starting says so."""
+    return Field(default=default, description=description, json_schema_extra={"later": True})
+
+
+class DatabaseSettings(Group):
+    url: SecretStr | None = Field(
+        default=None, description="`postgresql://…` or `mariadb://…`; without it, SQLite in the data folder."
+    )
+    user: str | None = Field(default=None, description="The database user, if the URL names none.")
+    password: SecretStr | None = Field(default=None, description="The user's password, if the URL has none.")
+
+
+class OidcSettings(Group):
+    issuer_uri: str | None = Field(
+        default=None, description="The OpenID provider that signs callers' tokens; without it, loopback only."
+    )
+    client_id: str | None = Field(default=None, description="This application's id at the provider.")
+    audience: str | None = Field(default=None, description="What a token's `aud` must hold.")
+    roles_claim: str = Field(default="roles", description="Where in a token the roles are; dots lead inward.")
+    institute_claim: str = Field(
+        default="institute_id", description="Where in a token the caller's institute is."
+    )
+
+
+class ApiSettings(Group):
+    body_limit: int = Field(default=1_048_576, ge=1_024, description="The largest request body, in bytes.")
+    body_timeout: float = Field(
+        default=30.0, gt=0, description="Seconds that a request's body may take to arrive."
+    )
+    rate_limit: int = Field(
+        default=5_000,
+        ge=0,
+        description="Requests a second for each caller, with bursts of twice that; 0 is no limit.",
+    )
+    keep_alive: int = Field(default=15, ge=1, description="Seconds that an idle connection stays open.")
+    backlog: int = Field(default=2_048, ge=1, description="Connections that may wait to be accepted.")
+    shutdown_grace: int = Field(
+        default=20, ge=0, description="Seconds that open requests get to finish at the end."
+    )
+
+
+class LogSettings(Group):
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="What is worth a line."
+    )
+    format: Literal["auto", "text", "json"] = Field(
+        default="auto", description="`auto` is readable text on a terminal and JSON otherwise."
+    )
+
+
+class ConsumerSettings(Group):
+    group_id: str = later("notification-platform-consumer", "The consumer group that reads events.")
+
+
+class KafkaSettings(Group):
+    bootstrap_servers: Names = later((), "The Kafka brokers; without them, the embedded bus.")
+    topics: Names = later((), "Topics whose events may start and resume workflows.")
+    consumer: ConsumerSettings = ConsumerSettings()
+
+
+class RedisSettings(Group):
+    url: SecretStr | None = later(None, "A Redis that makes reads and locks faster.")
+
+
+class ProducerSettings(Group):
+    linger_ms: int = later(5, "How long a message may wait for others to travel with.")
+    retries: int = later(3, "How often a send is tried again.")
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = later("none", "How batches are packed.")
+
+
+class IngestionSettings(Group):
+    max_concurrent_requests: int = later(64, "Requests to `/ingest` that may run at once.")
+    max_payload_size: int = later(262_144, "The largest event payload, in bytes.")
+    max_group_size: int = later(4_096, "The largest event group, in bytes.")
+    default_source_system: str = later("unknown", "The source of an event that names none.")
+    normalized_topic: str = later("events.normalized", "Where normalised events go.")
+    dlq_topic: str = later("events.dlq", "Where events that cannot be read go.")
+    producer: ProducerSettings = ProducerSettings()
+
+
+class RuleEngineSettings(Group):
+    normalized_topic: str = later("events.normalized", "Where normalised events come from.")
+    synthetic_topic: str = later("synthetic.missed", "Where missed expectations go.")
+    rule_evaluated_topic: str = later("rule.evaluated", "Where evaluations go.")
+    alerts_triggered_topic: str = later("alerts.triggered", "Where alerts go.")
+    scheduler_enabled: bool = later(True, "Whether this instance looks for what is overdue.")
+    scheduler_interval_ms: int = later(1_000, "How often it looks.")
+    scheduler_poll_limit: int = later(500, "How many it takes at once.")
+
+
+class CommandSettings(Group):
+    reply_topics: Names = later((), "Topics that carry replies to commands.")
+    dlq_topic: str = later("workflow-commands-dlq", "Where commands that cannot be delivered go.")
+
+
+class WorkflowSettings(Group):
+    kafka: CommandSettings = CommandSettings()
+
+
+class Settings(Group):
+    """All that can be set. Secrets are `SecretStr`: no print, log or error shows one."""
+
+    instance_id: str = Field(
+        default_factory=this_instance,
+        min_length=1,
+        max_length=100,
+        description="This process's name among its fellows; by default host name and process id.",
+    )
+    host: str = Field(default="127.0.0.1", min_length=1, description="The address to listen on.")
+    port: int = Field(default=8080, ge=0, le=65_535, description="The port to listen on; 0 takes a free one.")
+    data_dir: Path = Field(default=Path("data"), description="The folder of the SQLite database.")
+    roles: Roles = Field(
+        default=ROLES,
+        description="What this instance does: `web`, `engine`, `watch`, `publisher`, with commas.",
+    )
+    workers: int = Field(default=1, ge=1, le=64, description="How many processes serve; SQLite serves one.")
+    insecure: bool = Field(
+        default=False,
+        description="Listen beyond loopback without an OpenID provider: anyone who connects is admin.",
+    )
+    database: DatabaseSettings = DatabaseSettings()
+    oidc: OidcSettings = OidcSettings()
+    api: ApiSettings = ApiSettings()
+    log: LogSettings = LogSettings()
+    kafka: KafkaSettings = KafkaSettings()
+    redis: RedisSettings = RedisSettings()
+    ingestion: IngestionSettings = IngestionSettings()
+    ruleengine: RuleEngineSettings = RuleEngineSettings()
+    workflow: WorkflowSettings = WorkflowSettings()
+
+
+# Names that deployments of the neighbouring systems use already.
+OTHER_NAMES = {
+    "INSTANCE_ID": "instance-id",
+    "DB_URL": "database.url",
+    "DB_USER": "database.user",
+    "DB_PASSWORD": "database.password",
+    "OIDC_ISSUER_URI": "oidc.issuer-uri",
+    "OIDC_CLIENT_ID": "oidc.client-id",
+    "OIDC_AUDIENCE": "oidc.audience",
+    "OIDC_ROLES_CLAIM": "oidc.roles-claim",
+    "KAFKA_BOOTSTRAP_SERVERS": "kafka.bootstrap-servers",
+    "REDIS_URL": "redis.url",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One setting: `path` is its name in `muster.toml`, with dots between tables."""
+
+    path: str
+    attributes: tuple[str, ...]
+    field: FieldInfo
+
+    @property
+    def variable(self) -> str:
+        return "MUSTER_" + "_".join(self.attributes).upper()
+
+    @property
+    def later(self) -> bool:
+        return self.field.json_schema_extra == {"later": True}
+
+    @property
+    def secret(self) -> bool:
+        return "SecretStr" in str(self.field.annotation)
+
+    def value(self, settings: Settings) -> object:
+        value: object = settings
+        for attribute in self.attributes:
+            value = getattr(value, attribute)
+        return value
+
+
+def leaves(group: type[Group] = Settings, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Every setting, in the order of the documentation."""
+    for name, field in group.model_fields.items():
+        here = (*above, name)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Group):
+            yield from leaves(field.annotation, here)
+        else:
+            yield Leaf(".".join(map(kebab, here)), here, field)

@@ -1,0 +1,72 @@
+"""Logs: a line for a program or a person, and no secret in either."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from muster.app.logs import configure_logs
+from muster.app.settings import LogSettings
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def lines(stream: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_away_from_a_terminal_every_line_is_json_with_its_ids() -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings(), stream)
+    with structlog.contextvars.bound_contextvars(request_id="r1", trace_id="t1"):
+        structlog.get_logger("muster.x").info("done", count=3)
+    (line,) = lines(stream)
+    assert (line["event"], line["count"], line["request_id"], line["trace_id"]) == ("done", 3, "r1", "t1")
+    assert line["level"] == "info"
+    assert str(line["timestamp"]).endswith("Z")
+
+
+def test_a_librarys_lines_take_the_same_way() -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings(), stream)
+    logging.getLogger("uvicorn.error").warning("odd %s", "thing")
+    assert lines(stream)[0]["event"] == "odd thing"
+
+
+def test_secrets_are_masked_by_name_and_in_urls() -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings(), stream)
+    structlog.get_logger("x").info("opened", password="hunter2", url="postgresql://me:hunter2@db/x")
+    assert "hunter2" not in stream.getvalue()
+    assert "postgresql://me:********@db/x" in stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_a_traceback_shows_no_local_variables(form: str) -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings.model_validate({"format": form}), stream)
+    payload = "hunter2"
+    try:
+        raise RuntimeError("broken")
+    except RuntimeError:
+        structlog.get_logger("x").exception("failed")
+    assert "broken" in stream.getvalue()
+    assert payload not in stream.getvalue()
+
+
+def test_what_is_below_the_level_is_left_out() -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings(level="warning"), stream)
+    structlog.get_logger("x").info("chatter")
+    assert stream.getvalue() == ""

@@ -9,7 +9,7 @@ LAYERS = [
     {"app"},
     {"sim"},
     {"api", "store"},
-    {"nodes"},
+    {"engine", "nodes"},
     {"definitions"},
     {"expr", "kit"},
     {"model"},

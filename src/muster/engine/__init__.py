@@ -1,0 +1,1 @@
+"""The engine: what an execution does next, decided purely."""

@@ -1,0 +1,339 @@
+"""What an execution does next. Pure: the same graph, state, event and time give the same decision.
+
+A token stands on a node. When its node completes, the routes after it say where it goes; several targets
+are several tokens. A node with several inbound edges is a join: the tokens that come to it become one,
+which runs when no other live token can still reach it. So an if/else diamond merges, a fork joins, and a
+loop's head turns.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias, assert_never
+
+from muster.engine.graph import Graph, as_text, error_target
+from muster.engine.retry import RetryPolicy
+from muster.engine.state import (
+    Cancelled,
+    Completed,
+    Decision,
+    Ending,
+    Event,
+    ExecutionStatus,
+    Failed,
+    Failure,
+    Finish,
+    Held,
+    Phase,
+    Released,
+    Run,
+    Started,
+    State,
+    Suspended,
+    Todo,
+    Token,
+    Undo,
+    Undone,
+    Woken,
+)
+from muster.engine.view import Facts, scope_of
+from muster.expr import ExpressionError
+from muster.model.json import JsonObject
+from muster.model.workflow import Join
+
+Policies = Mapping[str, RetryPolicy]
+NO_RETRY = RetryPolicy()
+
+
+def advance(
+    graph: Graph, policies: Policies, facts: Facts, state: State, event: Event, now: datetime
+) -> Decision:
+    """Answer the state after `event` and what is to be done. Terminal states absorb every event, and an
+    event for a visit that is not under way changes nothing: it came twice, or too late."""
+    if state.finished:
+        return Decision(state)
+    match event:
+        case Started():
+            after = _enter(graph, replace(state, context=event.context), graph.starts)
+        case Completed():
+            after = _completed(graph, facts, state, event, now)
+        case Failed():
+            policy = policies.get(event.node, NO_RETRY)
+            after = _failed(graph, policy, facts, state, event, now)
+        case Suspended():
+            after = _suspended(state, event)
+        case Woken():
+            after = _woken(state, event)
+        case Undone():
+            after = _undone(state, event)
+        case Cancelled():
+            cancelled = Failure("Cancelled", event.reason)
+            after = _end(state, Ending(ExecutionStatus.CANCELLED, None, cancelled, event.compensate))
+        case Held():
+            after = replace(state, held=True)
+        case Released():
+            after = replace(state, held=False)
+        case _:
+            assert_never(event)
+    return _begin(_settle_joins(graph, after))
+
+
+def resume(state: State) -> tuple[Todo, ...]:
+    """What was under way when the instance that did it went away, to be done again."""
+    if state.undoing:
+        return (Undo(*state.undoing),)
+    return tuple(_run(token) for token in state.tokens if token.phase is Phase.RUNNING)
+
+
+def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
+    """Try a failed execution again from where its tokens stood, with this context.
+
+    The failed visit keeps its number, so that what its journal holds as done is not done again.
+    """
+    tokens = tuple(
+        replace(token, phase=Phase.READY, due=None, woken=False, attempt=1)
+        if token.phase is Phase.FAILED or token.phase in PARKED
+        else token
+        for token in state.tokens
+    )
+    again = replace(state, tokens=tokens, context=context, ending=None, finished=None, held=False)
+    return _begin(_settle_joins(graph, again))
+
+
+def take_up_from(graph: Graph, state: State, node_id: str, context: JsonObject) -> Decision:
+    """Try an ended execution again from an earlier node: that node and what follows are visited anew."""
+    again = replace(state, tokens=(), context=context, ending=None, finished=None, held=False)
+    return _begin(_visit(graph, again, node_id, ()))
+
+
+# --- one event ---------------------------------------------------------------------------------------
+
+
+def _completed(graph: Graph, facts: Facts, state: State, event: Completed, now: datetime) -> State:
+    token = _under_way(state, event.node, event.visit)
+    if token is None:
+        return state
+    undoable = ((event.node, event.visit),) if graph.nodes[event.node].compensate else ()
+    after = replace(
+        state,
+        context={**state.context, **event.changes},
+        outputs={**state.outputs, event.node: event.output},
+        to_undo=state.to_undo + undoable,
+    )
+    return _leave(graph, facts, after, token, now)
+
+
+def _failed(
+    graph: Graph, policy: RetryPolicy, facts: Facts, state: State, event: Failed, now: datetime
+) -> State:
+    token = _under_way(state, event.node, event.visit)
+    if token is None:
+        return state
+    delay = None if state.ending else policy.delay_after(token.attempt, event.failure, event.chance)
+    if delay is not None:
+        again = replace(token, phase=Phase.RETRYING, attempt=token.attempt + 1, due=now + delay, woken=False)
+        return replace(state, tokens=_exchanged(state.tokens, token, again))
+    return _by_on_error(graph, facts, state, token, event.failure, now)
+
+
+def _by_on_error(
+    graph: Graph, facts: Facts, state: State, token: Token, failure: Failure, now: datetime
+) -> State:
+    """What the node says about its own failure: go elsewhere, go on, or (by default) fail."""
+    node = graph.nodes[token.node]
+    target = error_target(node)
+    if target is None and node.on_error != "continue":
+        return _fail(state, token, failure)
+    error: JsonObject = {"node": token.node, "type": failure.type, "message": failure.message}
+    after = replace(state, context={**state.context, "_error": error})
+    if target is None:
+        return _leave(graph, facts, after, token, now)
+    return _enter(
+        graph, replace(after, tokens=_without(after.tokens, token)), (target,), _descent(graph, token)
+    )
+
+
+def _suspended(state: State, event: Suspended) -> State:
+    token = _under_way(state, event.node, event.visit)
+    if token is None:
+        return state
+    parked = replace(token, phase=event.phase, due=event.due)
+    return replace(state, tokens=_exchanged(state.tokens, token, parked))
+
+
+def _woken(state: State, event: Woken) -> State:
+    for token in state.tokens:
+        if (token.node, token.visit) == (event.node, event.visit) and token.phase in PARKED:
+            ready = replace(token, phase=Phase.READY, due=None, woken=token.phase is not Phase.RETRYING)
+            return replace(state, tokens=_exchanged(state.tokens, token, ready))
+    return state
+
+
+def _undone(state: State, event: Undone) -> State:
+    """A compensation that has failed for good is said in the ending; the others are still done."""
+    if state.undoing != (event.node, event.visit) or state.ending is None:
+        return state
+    ending = state.ending
+    if event.failure:
+        told = f"{ending.failure.message}; undoing {event.node} failed: {event.failure.message}"
+        ending = replace(ending, failure=replace(ending.failure, message=told))
+    return replace(state, undoing=None, ending=ending)
+
+
+# --- moving tokens -----------------------------------------------------------------------------------
+
+PARKED = frozenset({Phase.WAITING, Phase.PAUSED, Phase.RETRYING})
+Lineage: TypeAlias = tuple[tuple[str, int], ...]
+
+
+def _leave(graph: Graph, facts: Facts, state: State, token: Token, now: datetime) -> State:
+    """Send a token on from a node that is done with, along the routes that hold."""
+    try:
+        targets = () if graph.nodes[token.node].is_end else _targets(graph, facts, state, token.node, now)
+    except ExpressionError as error:
+        return _fail(state, token, Failure("RoutingError", f"The routing after {token.node}: {error}"))
+    gone = replace(state, tokens=_without(state.tokens, token))
+    return _enter(graph, gone, targets, _descent(graph, token))
+
+
+def _targets(graph: Graph, facts: Facts, state: State, node_id: str, now: datetime) -> Sequence[str]:
+    """Where the routes after a node lead, by the context as it is now."""
+    scope = scope_of(facts, state, now)
+    found: list[str] = []
+    for route in graph.routes.get(node_id, ()):
+        if route.decides is None:
+            found += route.always
+        else:
+            found += route.by_value.get(as_text(route.decides.evaluate(scope)), route.otherwise)
+    return found
+
+
+def _enter(graph: Graph, state: State, targets: Iterable[str], lineage: Lineage = ()) -> State:
+    """Put a token on each target: at a join it stands with the others, elsewhere it is ready to run."""
+    for target in targets:
+        if target in graph.joins:
+            state = _at_join(state, target, lineage)
+        elif graph.nodes[target].join is not Join.ANY or _is_next_round(state, target, lineage):
+            state = _visit(graph, state, target, lineage)
+    return state
+
+
+def _is_next_round(state: State, node_id: str, lineage: Lineage) -> bool:
+    """Whether a token at a `join: any` node descends from its last visit (or there was none); otherwise it
+    is a slower brother of the one that the node ran for."""
+    return dict(lineage).get(node_id, 0) == state.visits.get(node_id, 0)
+
+
+def _at_join(state: State, node_id: str, lineage: Lineage) -> State:
+    """Stand at a join. Those who stand there already and the newcomer become one."""
+    for token in state.tokens:
+        if token.node == node_id and token.phase is Phase.JOINING:
+            merged = replace(token, lineage=_latest(token.lineage + lineage))
+            return replace(state, tokens=_exchanged(state.tokens, token, merged))
+    return replace(state, tokens=(*state.tokens, Token(node_id, 0, Phase.JOINING, lineage=lineage)))
+
+
+def _descent(graph: Graph, token: Token) -> Lineage:
+    """The lineage of what follows this token's visit."""
+    if graph.nodes[token.node].join is not Join.ANY:
+        return token.lineage
+    return _latest((*token.lineage, (token.node, token.visit)))
+
+
+def _latest(lineage: Lineage) -> Lineage:
+    return tuple(sorted(dict(sorted(lineage)).items()))
+
+
+def _visit(graph: Graph, state: State, node_id: str, lineage: Lineage) -> State:
+    """Begin a further visit of a node, unless it has had as many as it may."""
+    visit = state.visits.get(node_id, 0) + 1
+    token = Token(node_id, visit, Phase.READY, lineage=lineage)
+    entered = replace(state, tokens=(*state.tokens, token), visits={**state.visits, node_id: visit})
+    most = graph.max_visits(node_id)
+    if visit <= most:
+        return entered
+    return _fail(
+        entered, token, Failure("TooManyVisits", f"{node_id} may be visited {most} times (maxVisits)")
+    )
+
+
+def _settle_joins(graph: Graph, state: State) -> State:
+    """Let joins run whose last token has come, until none is left that may."""
+    while not state.ending and (standing := _next_join(graph, state)) is not None:
+        gone = replace(state, tokens=_without(state.tokens, standing))
+        state = _visit(graph, gone, standing.node, standing.lineage)
+    return state
+
+
+def _next_join(graph: Graph, state: State) -> Token | None:
+    """The first join, in document order, that nobody else can reach; if all live tokens stand at joins, the
+    first of them: each would wait for the others for ever."""
+    standing = sorted(
+        (token for token in state.tokens if token.phase is Phase.JOINING),
+        key=lambda token: graph.position[token.node],
+    )
+    for token in standing:
+        others = (other.node for other in state.tokens if other is not token)
+        if not any(graph.can_reach(node_id, token.node) for node_id in others):
+            return token
+    return standing[0] if standing and len(standing) == len(state.tokens) else None
+
+
+# --- ending and beginning ----------------------------------------------------------------------------
+
+
+def _fail(state: State, token: Token, failure: Failure) -> State:
+    """Mark where it failed, and come to an end."""
+    marked = replace(state, tokens=_exchanged(state.tokens, token, replace(token, phase=Phase.FAILED)))
+    return _end(marked, Ending(ExecutionStatus.FAILED, token.node, failure))
+
+
+def _end(state: State, ending: Ending) -> State:
+    """Come to an end, for the first reason given. Nothing new begins; what runs may finish."""
+    return replace(state, ending=state.ending or ending)
+
+
+def _begin(state: State) -> Decision:
+    """Start what stands ready, unless the execution is held or coming to an end."""
+    if state.ending:
+        return _wind_up(state, state.ending)
+    if not state.tokens:
+        done = replace(state, finished=ExecutionStatus.COMPLETED)
+        return Decision(done, (Finish(ExecutionStatus.COMPLETED),))
+    if state.held or not any(token.phase is Phase.READY for token in state.tokens):
+        return Decision(state)
+    todo = tuple(_run(token) for token in state.tokens if token.phase is Phase.READY)
+    tokens = tuple(
+        replace(token, phase=Phase.RUNNING) if token.phase is Phase.READY else token for token in state.tokens
+    )
+    return Decision(replace(state, tokens=tokens), todo)
+
+
+def _wind_up(state: State, ending: Ending) -> Decision:
+    """When nothing runs any more, undo what has to be undone, latest first, then finish."""
+    if state.undoing or any(token.phase is Phase.RUNNING for token in state.tokens):
+        return Decision(state)
+    if ending.compensate and state.to_undo:
+        *earlier, last = state.to_undo
+        return Decision(replace(state, to_undo=tuple(earlier), undoing=last), (Undo(*last),))
+    return Decision(replace(state, finished=ending.status), (Finish(ending.status, ending),))
+
+
+def _run(token: Token) -> Run:
+    return Run(token.node, token.visit, token.attempt, token.woken)
+
+
+def _under_way(state: State, node_id: str, visit: int) -> Token | None:
+    """The token of a visit that runs; None if that visit is over or parked."""
+    for token in state.tokens:
+        if token.node == node_id and token.visit == visit and token.phase is Phase.RUNNING:
+            return token
+    return None
+
+
+def _without(tokens: tuple[Token, ...], gone: Token) -> tuple[Token, ...]:
+    return tuple(token for token in tokens if token is not gone)
+
+
+def _exchanged(tokens: tuple[Token, ...], old: Token, new: Token) -> tuple[Token, ...]:
+    return tuple(new if token is old else token for token in tokens)

@@ -1,0 +1,218 @@
+"""An execution as values: where its tokens are, what it knows, what happened to it, what to do next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+from muster.model.json import Json, JsonObject
+
+
+class ExecutionStatus(StrEnum):
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    WAITING = "WAITING"
+    PAUSED = "PAUSED"
+    RESUMING = "RESUMING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class Phase(StrEnum):
+    """What a token does: stands ready until it may run, runs, waits for an answer, waits for a time, waits
+    for its next attempt, stands at a join until nobody else can come, or marks where the execution failed."""
+
+    READY = "ready"
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    RETRYING = "retrying"
+    JOINING = "joining"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A place in the graph where the execution is. `visit` counts the node's runs from 1; 0 at a join.
+
+    `woken`: it was parked and is to look at its answer. `lineage` holds the visits of `join: any` nodes that
+    this token descends from: it tells a loop's next round from a slower brother of the last one.
+    """
+
+    node: str
+    visit: int
+    phase: Phase
+    attempt: int = 1
+    due: datetime | None = None
+    woken: bool = False
+    lineage: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a node failed. `retryable` is the handler's word; the node's policy may still say no."""
+
+    type: str
+    message: str
+    retryable: bool = False
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The execution comes to an end other than by completing."""
+
+    status: ExecutionStatus
+    node: str | None
+    failure: Failure
+    compensate: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """All that deciding needs. `to_undo` are the completed visits that can be compensated, oldest first. An
+    execution that failed keeps its tokens where they stood, so that it can be taken up again from there."""
+
+    tokens: tuple[Token, ...] = ()
+    context: JsonObject = field(default_factory=dict)
+    outputs: JsonObject = field(default_factory=dict)
+    visits: Mapping[str, int] = field(default_factory=dict)
+    to_undo: tuple[tuple[str, int], ...] = ()
+    held: bool = False
+    ending: Ending | None = None
+    undoing: tuple[str, int] | None = None
+    finished: ExecutionStatus | None = None
+
+    @property
+    def status(self) -> ExecutionStatus:
+        """RUNNING while any token runs, else WAITING if any waits, else PAUSED."""
+        if self.finished:
+            return self.finished
+        phases = {token.phase for token in self.tokens}
+        if Phase.RUNNING in phases or self.undoing:
+            return ExecutionStatus.RUNNING
+        if self.held:
+            return ExecutionStatus.PAUSED
+        return ExecutionStatus.WAITING if Phase.WAITING in phases else ExecutionStatus.PAUSED
+
+    @property
+    def resume_at(self) -> datetime | None:
+        if self.finished or self.ending:
+            return None
+        return min((token.due for token in self.tokens if token.due), default=None)
+
+
+# --- what happened ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    context: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A visit is done: `output` is kept under the node's id, `changes` are merged into the context."""
+
+    node: str
+    visit: int
+    output: Json
+    changes: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An attempt failed. `chance`, from 0 to 1, is the jitter's: randomness is an argument."""
+
+    node: str
+    visit: int
+    failure: Failure
+    chance: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A visit is parked: on an answer (`WAITING`) or only on a time (`PAUSED`)."""
+
+    node: str
+    visit: int
+    phase: Phase
+    due: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """What a parked visit stood for has come: its answer, or its time."""
+
+    node: str
+    visit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """The compensation that was under way is done, or has failed for good."""
+
+    node: str
+    visit: int
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    reason: str
+    compensate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Paused by hand: nothing new begins until `Released`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    pass
+
+
+Event: TypeAlias = Started | Completed | Failed | Suspended | Woken | Undone | Cancelled | Held | Released
+
+
+# --- what to do ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Run this attempt of this visit. `woken`: it was parked before, and is to look at its answer."""
+
+    node: str
+    visit: int
+    attempt: int
+    woken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Run the compensation of this visit."""
+
+    node: str
+    visit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Record the end. Nothing happens to the execution after it."""
+
+    status: ExecutionStatus
+    ending: Ending | None = None
+
+
+Todo: TypeAlias = Run | Undo | Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer of `advance`: the state from now on, and what has to be done."""
+
+    state: State
+    todo: tuple[Todo, ...] = ()

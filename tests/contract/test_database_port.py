@@ -55,6 +55,13 @@ async def test_an_error_of_a_statement_undoes_the_work_and_comes_through(databas
     assert await rows(database) == 0
 
 
+async def test_the_error_of_a_statement_does_not_show_its_values(database: Database) -> None:
+    wrong = text("INSERT INTO nothing_of_that_name (a) VALUES (:a)")
+    with pytest.raises(SQLAlchemyError) as failure:
+        await database.write(lambda c: c.execute(wrong, {"a": "hush"}))
+    assert "hush" not in str(failure.value)
+
+
 async def test_work_that_goes_on_after_a_failed_statement_is_refused_and_undone(database: Database) -> None:
     def work(connection: Connection) -> None:
         add(connection)

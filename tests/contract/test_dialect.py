@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.util import await_only
 
 from contract.library_of_things import NOON
+from databases import EVERY_KIND
 from muster.model.problems import AuthorError
 from muster.store.database import Database
 from muster.store.dialect import (
@@ -122,6 +124,20 @@ async def test_claimants_at_once_never_claim_the_same_row(database: Database) ->
     assert sorted(claimed) == sorted(row["id"] for row in rows)
 
 
+@pytest.mark.parametrize("database_url", EVERY_KIND[1:], indirect=True)
+async def test_a_claimant_passes_over_what_another_is_claiming_instead_of_waiting(database: Database) -> None:
+    await database.write(lambda c: insert_rows(c, api_token, [token_row(f"t{n}") for n in range(4)]))
+    free = select(api_token.c.id).where(api_token.c.revoked_at.is_(None)).order_by(api_token.c.id).limit(2)
+
+    def take_two(connection: Connection) -> list[str]:
+        return [row.id for row in claim(connection, api_token, free, {"revoked_at": NOON}, [api_token.c.id])]
+
+    def while_holding(connection: Connection) -> list[list[str]]:
+        return [take_two(connection), await_only(asyncio.wait_for(database.write(take_two), 5))]
+
+    assert [sorted(ids) for ids in await database.write(while_holding)] == [["t0", "t1"], ["t2", "t3"]]
+
+
 async def test_a_key_that_was_broken_is_named_by_its_columns(database: Database) -> None:
     first = token_row("a for key 'uq_api_token_hash'")
     await database.write(lambda c: insert_rows(c, api_token, [first]))
@@ -210,7 +226,8 @@ async def test_a_place_for_one_at_a_time_holds_one_at_a_time(database: Database)
     def work(connection: Connection) -> None:
         with one_at_a_time(connection, "counting"):
             inside.append(1)
-            connection.execute(select(utc_now()))  # others get their chance to come in here
+            for _ in range(20):  # others get their chance to come in here
+                connection.execute(select(utc_now()))
             most.append(len(inside))
             inside.pop()
 

@@ -7,6 +7,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
+from databases import fresh_database
 from migration.rows_by_revision import ROWS, count_rows, put_rows
 from muster.store import migrations
 from muster.store.database import Database
@@ -69,6 +70,16 @@ async def test_of_several_starters_at_once_each_revision_is_made_by_one(empty_ur
     await asyncio.gather(*(starter.close() for starter in starters))
 
 
+@pytest.mark.postgres
+async def test_two_databases_are_migrated_at_once_without_mixing_them_up(postgres_url: str) -> None:
+    made = [fresh_database("postgres", postgres_url) for _ in range(2)]
+    async with made[0] as one, made[1] as two:
+        both = [open_database(url) for url in (one, two)]
+        assert await asyncio.gather(*map(migrate, both)) == [EVERY_REVISION, EVERY_REVISION]
+        assert [await database.read(differences) for database in both] == [[], []]
+        await asyncio.gather(*(database.close() for database in both))
+
+
 async def test_a_database_newer_than_the_code_is_refused_in_a_sentence(empty: Database) -> None:
     await migrate(empty)
     await empty.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999_future'")))
@@ -97,8 +108,6 @@ async def test_a_revision_that_fails_says_so_and_can_be_made_once_the_cause_is_m
 async def test_mariadb_tables_tell_case_and_trailing_spaces_apart_whatever_the_server_does(
     mariadb_url: str,
 ) -> None:
-    from databases import fresh_database
-
     async with fresh_database("mariadb", mariadb_url) as url:
         database = open_database(url)
         await database.write(lambda c: c.execute(text("ALTER DATABASE CHARACTER SET latin1")))
@@ -109,6 +118,7 @@ async def test_mariadb_tables_tell_case_and_trailing_spaces_apart_whatever_the_s
         names = " AND table_name <> 'alembic_version'"
         found = await database.read(lambda c: c.execute(text(tables + names)).scalars().all())
         assert found == ["utf8mb4_nopad_bin"]
+        assert {table.kwargs["mariadb_collate"] for table in metadata.tables.values()} == set(found)
         await database.close()
 
 

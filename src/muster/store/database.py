@@ -68,8 +68,9 @@ def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> 
         result = work(connection)
         _refuse_swallowed_failure(connection)
     except Exception as error:
+        gone = connection.invalidated or is_gone(error)
         _roll_back(connection, error)
-        if connection.invalidated or is_gone(error):
+        if gone:
             raise Unavailable(reason(error)) from error
         if must_give_way(error):
             raise GaveWay(reason(error)) from error
@@ -88,8 +89,9 @@ def _commit(connection: Connection) -> None:
     try:
         connection.commit()
     except Exception as error:
+        gone = connection.invalidated or is_gone(error)
         _roll_back(connection, error)
-        if connection.invalidated or is_gone(error):
+        if gone:
             raise CommitUnknown(reason(error)) from error
         if must_give_way(error):
             raise GaveWay(reason(error)) from error

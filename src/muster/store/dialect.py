@@ -123,6 +123,7 @@ def insert_new(connection: Connection, table: Table, rows: Rows, key: Sequence[s
             statement = sqlite.insert(table).values(list(part)).on_conflict_do_nothing(index_elements=key)
             kept = connection.execute(statement.returning(*returned)).all()
         else:
+            # It passes over other errors too: lengths were checked on the way, missing values were not.
             ignoring = mysql.insert(table).prefix_with("IGNORE").values(list(part))
             kept = connection.execute(ignoring.returning(*returned)).all()
         won.update(tuple(row) for row in kept)
@@ -166,7 +167,8 @@ def claim(
     key = list(table.primary_key.columns)
     free = chosen.with_for_update(skip_locked=True)
     if connection.dialect.name != "mariadb":
-        changed = update(table).where(tuple_(*key).in_(free)).values(values)
+        # As a CTE it is looked up once; as a mere subquery PostgreSQL may do so again, and take too many.
+        changed = update(table).where(tuple_(*key).in_(select(free.cte("chosen")))).values(values)
         return connection.execute(changed.returning(*returning)).all()
     # It has no UPDATE … RETURNING: lock, then change, in the transaction that is open.
     locked = [tuple(row) for row in connection.execute(free)]

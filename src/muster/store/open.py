@@ -78,7 +78,7 @@ def inline_database(path: Path | str = ":memory:", clock: Clock | None = None) -
 
 def sqlite_engine(path: Path | str, begin: str, clock: Clock | None = None, single: bool = False) -> Engine:
     address = URL.create("sqlite+pysqlite", database=str(path))
-    engine = create_engine(address, poolclass=StaticPool if single else None)
+    engine = create_engine(address, poolclass=StaticPool if single else None, hide_parameters=True)
     timepiece = clock or SystemClock()
 
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
@@ -109,7 +109,12 @@ def server_engine(address: URL, pool_size: int = 10) -> AsyncEngine:
         else {"init_command": MARIADB_SETTINGS, "charset": "utf8mb4", "connect_timeout": CONNECT_SECONDS}
     )
     engine = create_async_engine(
-        address, pool_size=pool_size, max_overflow=0, pool_timeout=POOL_SECONDS, connect_args=options
+        address,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=POOL_SECONDS,
+        connect_args=options,
+        hide_parameters=True,  # an error's text ends up in logs
     )
     _ping_after_idling(engine.sync_engine)
     return engine

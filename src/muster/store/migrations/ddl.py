@@ -2,7 +2,7 @@
 stopped half-way goes on when it is run again: what is there already is left as it is."""
 
 import sqlalchemy as sa
-from alembic import op
+from alembic.operations import Operations
 from sqlalchemy.schema import SchemaItem
 
 from muster.store.types import Key, RowId
@@ -14,20 +14,20 @@ TABLE_OPTIONS = {
 }
 
 
-def create_table(name: str, *items: SchemaItem) -> None:
+def create_table(op: Operations, name: str, *items: SchemaItem) -> None:
     numbered = any(isinstance(item, sa.Column) and item.type is RowId for item in items)
     op.create_table(
-        name, *items, **TABLE_OPTIONS, sqlite_autoincrement=numbered, if_not_exists=_cannot_undo() or None
+        name, *items, **TABLE_OPTIONS, sqlite_autoincrement=numbered, if_not_exists=_cannot_undo(op) or None
     )
 
 
-def create_index(name: str, table: str, columns: list[str]) -> None:
-    op.create_index(name, table, columns, if_not_exists=_cannot_undo() or None)
+def create_index(op: Operations, name: str, table: str, columns: list[str]) -> None:
+    op.create_index(name, table, columns, if_not_exists=_cannot_undo(op) or None)
 
 
 def institute() -> sa.Column[str]:
     return sa.Column("institute_id", Key(255), nullable=False, server_default=sa.text("''"))
 
 
-def _cannot_undo() -> bool:
+def _cannot_undo(op: Operations) -> bool:
     return op.get_bind().dialect.name == "mariadb"

@@ -65,8 +65,8 @@ def _step(connection: Connection, to: str | None) -> str | None:
 def _make(connection: Connection, script: Script, at: str | None) -> None:
     context = MigrationContext.configure(connection)
     try:
-        with Operations.context(context):
-            script.module.upgrade()
+        # Handed over instead of Alembic's global `op`: two databases may be migrated at once.
+        script.module.upgrade(Operations(context))
     except SQLAlchemyError as error:
         if is_gone(error) or must_give_way(error):
             raise

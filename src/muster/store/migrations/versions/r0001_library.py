@@ -1,6 +1,7 @@
 """The library of definitions: workflows, versions, templates; tokens; the audit log."""
 
 import sqlalchemy as sa
+from alembic.operations import Operations
 
 from muster.store.migrations.ddl import create_index, create_table, institute
 from muster.store.types import JsonValue, Key, LongText, RowId, UtcTime
@@ -9,14 +10,15 @@ revision = "0001_library"
 down_revision = None
 
 
-def upgrade() -> None:
-    _workflows()
-    _graphs()
-    _registries()
+def upgrade(op: Operations) -> None:
+    _workflows(op)
+    _graphs(op)
+    _registries(op)
 
 
-def _workflows() -> None:
+def _workflows(op: Operations) -> None:
     create_table(
+        op,
         "workflow",
         sa.Column("id", Key(36), nullable=False),
         sa.Column("key", Key(255), nullable=False),
@@ -34,6 +36,7 @@ def _workflows() -> None:
         sa.UniqueConstraint("institute_id", "key", name="uq_workflow_key"),
     )
     create_table(
+        op,
         "workflow_version",
         sa.Column("id", RowId, nullable=False),
         sa.Column("workflow_id", Key(36), nullable=False),
@@ -48,8 +51,9 @@ def _workflows() -> None:
     )
 
 
-def _graphs() -> None:
+def _graphs(op: Operations) -> None:
     create_table(
+        op,
         "workflow_node",
         sa.Column("id", RowId, nullable=False),
         sa.Column("workflow_version_id", sa.BigInteger, nullable=False),
@@ -66,8 +70,9 @@ def _graphs() -> None:
             ["workflow_version_id"], ["workflow_version.id"], name="fk_workflow_node_version"
         ),
     )
-    create_index("ix_workflow_node_event_type", "workflow_node", ["event_type"])
+    create_index(op, "ix_workflow_node_event_type", "workflow_node", ["event_type"])
     create_table(
+        op,
         "workflow_edge",
         sa.Column("id", RowId, nullable=False),
         sa.Column("workflow_version_id", sa.BigInteger, nullable=False),
@@ -85,11 +90,12 @@ def _graphs() -> None:
             ["workflow_version_id"], ["workflow_version.id"], name="fk_workflow_edge_version"
         ),
     )
-    create_index("ix_workflow_edge_version", "workflow_edge", ["workflow_version_id"])
+    create_index(op, "ix_workflow_edge_version", "workflow_edge", ["workflow_version_id"])
 
 
-def _registries() -> None:
+def _registries(op: Operations) -> None:
     create_table(
+        op,
         "node_template",
         sa.Column("id", Key(255), nullable=False),
         sa.Column("name", LongText, nullable=False),
@@ -100,6 +106,7 @@ def _registries() -> None:
         sa.PrimaryKeyConstraint("institute_id", "id"),
     )
     create_table(
+        op,
         "api_token",
         sa.Column("id", Key(36), nullable=False),
         sa.Column("name", LongText, nullable=False),
@@ -115,6 +122,7 @@ def _registries() -> None:
         sa.UniqueConstraint("token_hash", name="uq_api_token_hash"),
     )
     create_table(
+        op,
         "audit_log",
         sa.Column("id", RowId, nullable=False),
         sa.Column("entity_type", Key(64), nullable=False),
@@ -126,4 +134,4 @@ def _registries() -> None:
         sa.Column("created_at", UtcTime, nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    create_index("ix_audit_log_entity", "audit_log", ["entity_type", "entity_id"])
+    create_index(op, "ix_audit_log_entity", "audit_log", ["entity_type", "entity_id"])

@@ -1,3 +1,4 @@
+import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
@@ -10,7 +11,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.springframework.context.expression.MapAccessor;
+import org.springframework.expression.AccessException;
 import org.springframework.expression.EvaluationContext;
+import org.springframework.expression.PropertyAccessor;
 import org.springframework.expression.TypedValue;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
 import org.springframework.expression.spel.support.ReflectivePropertyAccessor;
@@ -19,8 +22,8 @@ import org.springframework.expression.spel.support.StandardEvaluationContext;
 /**
  * Answers lines of {"expr": ..., "context": {...}} with {"value": ...} or {"error": ...}, as Spring does.
  *
- * <p>A key that a map lacks is an error for Spring's map accessor and null in ours; a line with
- * "missing": "null" is read by an accessor that gives null, so that what follows can be compared.
+ * <p>A key that a map lacks is an error for Spring's map accessor and null in Muster. Where that error comes up,
+ * "lenient" holds the answer of an accessor that gives null instead, so that what follows can be compared.
  */
 public final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -48,29 +51,37 @@ public final class Oracle {
 
         @Override
         public boolean canRead(EvaluationContext context, Object target, String name)
-                throws org.springframework.expression.AccessException {
+                throws AccessException {
             return target instanceof Map.Entry && (name.equals("key") || name.equals("value"))
                     && super.canRead(context, target, name);
         }
     }
 
-    private static Object answer(JsonNode line) throws Exception {
-        Map<String, Object> root = JSON.convertValue(line.get("context"), LinkedHashMap.class);
+    private static Object answer(JsonNode line, PropertyAccessor maps) throws Exception {
+        Map<String, Object> root = JSON.convertValue(line.get("context"), new TypeReference<LinkedHashMap<String, Object>>() {});
         StandardEvaluationContext context = new StandardEvaluationContext(root);
-        boolean lenient = line.path("missing").asText().equals("null");
-        context.setPropertyAccessors(List.of(lenient ? new LenientMapAccessor() : new MapAccessor(), new EntryAccessor()));
+        context.setPropertyAccessors(List.of(maps, new EntryAccessor()));
         context.setVariables(root);
         return PARSER.parseExpression(line.get("expr").asText()).getValue(context);
     }
 
-    private static String reply(String text) throws Exception {
+    private static Map<String, Object> reply(JsonNode line, PropertyAccessor maps) {
         Map<String, Object> reply = new LinkedHashMap<>();
         try {
-            reply.put("value", answer(JSON.readTree(text)));
-            return JSON.writeValueAsString(reply);
+            reply.put("value", JSON.valueToTree(answer(line, maps)));
         } catch (Exception | StackOverflowError problem) {
-            return JSON.writeValueAsString(Map.of("error", String.valueOf(problem.getMessage())));
+            reply.put("error", String.valueOf(problem.getMessage()));
         }
+        return reply;
+    }
+
+    private static String reply(String text) throws Exception {
+        JsonNode line = JSON.readTree(text);
+        Map<String, Object> reply = reply(line, new MapAccessor());
+        if (String.valueOf(reply.get("error")).startsWith("EL1008E")) {
+            reply.put("lenient", reply(line, new LenientMapAccessor()));
+        }
+        return JSON.writeValueAsString(reply);
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -33,7 +33,7 @@ def kind_of(value: object) -> str:
 
 
 def boolean(value: Json) -> bool:
-    """What a condition makes of a value: booleans, and the words for them.
+    """What a condition makes of a value: booleans, the words for them, a list's first.
 
     >>> boolean("yes"), boolean("off"), boolean(True)
     (True, False, True)
@@ -44,7 +44,7 @@ def boolean(value: Json) -> bool:
         word = value.strip().lower()
         if word in _TRUE or word in _FALSE:
             return word in _TRUE
-    if type(value) is list and len(value) == 1:
+    if type(value) is list and value and type(value[0]) is not list:
         return boolean(value[0])
     raise ExpressionError(f"true or false was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
 
@@ -60,11 +60,13 @@ def shown(value: Json) -> str:
 
 
 def whole(value: Json) -> int:
-    """A whole number from a number or a text of one; fractions are cut off."""
+    """A whole number from a number, a text of one or a list's first; fractions are cut off."""
     if type(value) is int:
         return value
     if type(value) is float:
         return int(value)
+    if type(value) is list and value and type(value[0]) is not list:
+        return whole(value[0])
     if type(value) is str and len(value) <= limits.DIGITS:
         text = value.strip()
         try:

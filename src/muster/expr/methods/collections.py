@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from muster.expr.convert import java_text, whole
+from muster.expr.convert import java_text, kind_of, whole
+from muster.expr.errors import ExpressionError
 from muster.expr.methods.targets import list_target, map_target, within, wrong_target
 from muster.expr.operators import same
 from muster.model.json import Json
@@ -54,8 +55,9 @@ def contains_all(target: Json, others: Json) -> Json:
     True
     """
     items = list_target("containsAll", target)
-    wanted = others if type(others) is list else [others]
-    return all(any(same(item, other) for item in items) for other in wanted)
+    if type(others) is not list:
+        raise ExpressionError(f"a list was expected, and this is {kind_of(others)}", "EXPRESSION_TYPE")
+    return all(any(same(item, other) for item in items) for other in others)
 
 
 def get_or_default(target: Json, key: Json, otherwise: Json) -> Json:

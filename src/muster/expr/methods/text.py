@@ -2,7 +2,7 @@
 
 from muster.expr import limits, patterns
 from muster.expr.convert import whole
-from muster.expr.methods.targets import as_text, only_text, text_target, within
+from muster.expr.methods.targets import UNSAID, as_text, only_text, text_target, within
 from muster.expr.operators import repeat
 from muster.model.json import Json
 
@@ -52,7 +52,7 @@ def strip(target: Json) -> Json:
     return text_target("strip", target).strip()
 
 
-def substring(target: Json, start: Json, end: Json = None) -> Json:
+def substring(target: Json, start: Json, end: Json = UNSAID) -> Json:
     """The part from `start` up to, not including, `end`; to the end if none is given.
 
     >>> run("'hello'.substring(1, 3)")
@@ -60,7 +60,7 @@ def substring(target: Json, start: Json, end: Json = None) -> Json:
     """
     text = text_target("substring", target)
     first = whole(start)
-    last = len(text) if end is None else whole(end)
+    last = len(text) if end is UNSAID else whole(end)
     within(first, last, len(text), "a text")
     return text[first:last]
 
@@ -71,9 +71,11 @@ def starts_with(target: Json, prefix: Json, offset: Json = 0) -> Json:
     >>> run("'hello'.startsWith('he')")
     True
     """
-    start = whole(offset)
-    text, beginning = text_target("startsWith", target), as_text(prefix)
-    return 0 <= start <= len(text) and text.startswith(beginning, start)
+    text, start = text_target("startsWith", target), whole(offset)
+    if start < 0:
+        return False
+    beginning = as_text(prefix)
+    return start <= len(text) and text.startswith(beginning, start)
 
 
 def ends_with(target: Json, suffix: Json) -> Json:

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 
 from muster.expr.convert import java_text, kind_of, whole
 from muster.expr.errors import ExpressionError
-from muster.expr.methods.targets import only_text, text_target, wrong_target
+from muster.expr.methods.targets import (
+    UNSAID,
+    as_text,
+    only_text,
+    place,
+    sole_argument,
+    sought,
+    text_target,
+    wrong_target,
+)
 from muster.expr.methods.text import text_distance
 from muster.expr.operators import compare, same
 from muster.model.json import Json
@@ -21,29 +30,31 @@ def contains(target: Json, part: Json) -> Json:
     return only_text(part) in text_target("contains", target)
 
 
-def index_of(target: Json, part: Json, start: Json = 0) -> Json:
+def index_of(target: Json, part: Json, start: Json = UNSAID) -> Json:
     """Where a part of the text, or an element of the list, is first found; -1 if it is not.
 
     >>> run("'hello'.indexOf('l')")
     2
     """
     if type(target) is list:
-        return next((place for place, item in enumerate(target) if same(item, part)), -1)
-    text = text_target("indexOf", target)
-    return text.find(only_text(part), min(max(whole(start), 0), len(text)))
+        sole_argument("indexOf", start)
+        return next((at for at, item in enumerate(target) if same(item, part)), -1)
+    text, wanted = text_target("indexOf", target), sought(part)
+    return text.find(wanted, min(max(0 if start is UNSAID else place(start), 0), len(text)))
 
 
-def last_index_of(target: Json, part: Json, start: Json = None) -> Json:
+def last_index_of(target: Json, part: Json, start: Json = UNSAID) -> Json:
     """Where a part of the text, or an element of the list, is last found; -1 if it is not.
 
     >>> run("'hello'.lastIndexOf('l')")
     3
     """
     if type(target) is list:
-        return next((place for place in range(len(target) - 1, -1, -1) if same(target[place], part)), -1)
-    text, wanted = text_target("lastIndexOf", target), only_text(part)
-    from_place = len(text) if start is None else whole(start)
-    return -1 if from_place < 0 else text.rfind(wanted, 0, min(from_place, len(text)) + len(wanted))
+        sole_argument("lastIndexOf", start)
+        return next((at for at in range(len(target) - 1, -1, -1) if same(target[at], part)), -1)
+    text, wanted = text_target("lastIndexOf", target), sought(part)
+    start_at = len(text) if start is UNSAID else place(start)
+    return -1 if start_at < 0 else text.rfind(wanted, 0, min(start_at, len(text)) + len(wanted))
 
 
 def is_empty(target: Json) -> Json:
@@ -72,13 +83,16 @@ def compare_to(target: Json, other: Json) -> Json:
     >>> run("'a'.compareTo('b')")
     -1
     """
-    if type(target) is not type(other) or type(target) is list or isinstance(target, Mapping):
-        raise ExpressionError(
-            f"{kind_of(target)} cannot be compared with {kind_of(other)}", "EXPRESSION_TYPE"
-        )
-    if type(target) is str and type(other) is str:
-        return text_distance(target, other)
-    return compare(target, other)
+    match target:
+        case str():
+            return text_distance(target, as_text(other))
+        case bool() if isinstance(other, bool):
+            return compare(target, other)
+        case int() if not isinstance(target, bool):
+            return compare(target, whole(other))
+        case float() if type(other) is float or type(other) is int:
+            return compare(target, other)
+    raise ExpressionError(f"{kind_of(target)} cannot be compared with {kind_of(other)}", "EXPRESSION_TYPE")
 
 
 def to_string(target: Json) -> Json:

@@ -21,7 +21,7 @@ ResultOut = TypeVar("ResultOut", covariant=True)
 
 
 class Kind(Protocol[ItemIn, ResultOut]):
-    """One kind of write, done for many items at once. Equal kinds share statements, so a kind is hashable."""
+    """One kind of write, done for many items at once. Hashable: writes of equal kinds share statements."""
 
     @property
     def key_may_repeat(self) -> bool:
@@ -98,9 +98,8 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
             continue
         places = of_kind.setdefault(kind, [])
         earliest = previous.get(key, -1) + (not kind.key_may_repeat)
-        found = bisect_left(places, earliest)
-        if found < len(places):
-            place = places[found]
+        if places and places[-1] >= earliest:
+            place = places[bisect_left(places, earliest)]
         elif most_statements is not None and len(statements) >= most_statements:
             postponed.add(key)
             later.append(write)
@@ -158,7 +157,7 @@ class GroupCommitter:
         """
         if self._closed:
             raise CommitterClosed("the committer is closed: nothing more can be written through it")
-        hash((kind, key))  # an unhashable one fails here, where only its caller is hurt
+        hash((kind, key))  # what cannot be hashed fails here, where only its caller is hurt
         answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Write(kind, item, key, cast("asyncio.Future[object]", answer)))
         if self._running is None:

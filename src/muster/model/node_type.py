@@ -1,11 +1,34 @@
 """What a type of node is: known before any handler runs, and all that a definition is checked against."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
-from muster.model.json import Json, JsonObject
+from muster.model.json import Json, JsonObject, JsonView
+from muster.model.problems import Problem
 from muster.model.stored import NodeTemplate
+
+Sets: TypeAlias = "Callable[[JsonView, Mapping[str, str]], frozenset[str] | None]"
+Checks: TypeAlias = "Callable[[JsonView], tuple[Problem, ...]]"
+Says: TypeAlias = "Callable[[JsonView], tuple[str, ...]]"
+
+
+def sets_anything(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
+    """For a type whose result only shows when it runs: a worker's variables, a child's output."""
+    return None
+
+
+def sets_nothing(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
+    return frozenset()
+
+
+def finds_nothing(config: JsonView) -> tuple[Problem, ...]:
+    return ()
+
+
+def says_nothing(config: JsonView) -> tuple[str, ...]:
+    return ()
 
 
 class NodeKind(StrEnum):
@@ -31,7 +54,13 @@ class StepFamily(StrEnum):
 @dataclass(frozen=True, slots=True)
 class NodeType:
     """One type of node. `schema` is the JSON Schema (draft 2020-12) of its config: the validator, the API
-    reference and the designer's panels all read this one."""
+    reference and the designer's panels all read this one.
+
+    `sets` answers the context names that a node with this config sets, given the queries and their result
+    names; None: that cannot be known. `check` finds what a schema cannot say; its pointers are relative to
+    the config, and it is asked only about a config that its schema accepts. `say` puts the config in words.
+    `local_names` may be used in its expressions besides the context's.
+    """
 
     name: str
     kind: NodeKind
@@ -41,6 +70,10 @@ class NodeType:
     schema: JsonObject
     family: StepFamily = StepFamily.OTHER
     examples: tuple[Json, ...] = ()
+    sets: Sets = sets_anything
+    check: Checks = finds_nothing
+    say: Says = says_nothing
+    local_names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

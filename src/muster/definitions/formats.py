@@ -1,0 +1,132 @@
+"""What a JSON Schema's `format` means here. Each answers a fault, or None if the value is well formed."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from muster.definitions.cron import cron_fault
+from muster.definitions.durations import parse_duration, topic_fault
+from muster.definitions.names import did_you_mean
+from muster.expr import ExpressionError, compile_condition, compile_mapping, compile_template
+from muster.model.json import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with one value, whoever holds it."""
+
+    code: str
+    message: str
+    suggestion: str | None = None
+    column: int | None = None
+
+
+Format = Callable[[Json], Fault | None]
+
+
+def duration(value: Json) -> Fault | None:
+    if not isinstance(value, str | int | float):
+        return None
+    try:
+        parse_duration(value)
+    except ValueError as error:
+        return Fault("INVALID_DURATION", str(error))
+    return None
+
+
+def topic(value: Json) -> Fault | None:
+    message = topic_fault(value) if isinstance(value, str) else None
+    return None if message is None else Fault("INVALID_TOPIC", message)
+
+
+def cron(value: Json) -> Fault | None:
+    message = cron_fault(value) if isinstance(value, str) else None
+    return None if message is None else Fault("INVALID_CRON", message)
+
+
+def timezone(value: Json) -> Fault | None:
+    if not isinstance(value, str) or _is_zone(value):
+        return None
+    return Fault(
+        "INVALID_TIMEZONE",
+        f"`{value[:100]}` is not a time zone; write one of the IANA names, such as `Asia/Kolkata`.",
+        did_you_mean(value, _zones()),
+    )
+
+
+@lru_cache(maxsize=1)
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+@lru_cache(maxsize=1024)
+def _is_zone(name: str) -> bool:
+    if name not in _zones():
+        return False
+    ZoneInfo(name)
+    return True
+
+
+def instant(value: Json) -> Fault | None:
+    """ISO 8601, with or without an offset: without one the time is local to the schedule's zone."""
+    if not isinstance(value, str):
+        return None
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return Fault("INVALID_TIME", f"`{value[:100]}` is not a time; write it as `2024-01-31T09:00:00`.")
+    return None
+
+
+def time_of_day(value: Json) -> Fault | None:
+    if isinstance(value, str) and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?", value):
+        return Fault("INVALID_TIME", f"`{value[:100]}` is not a time of day; write it as `09:00`.")
+    return None
+
+
+def deadline(value: Json) -> Fault | None:
+    """A time of day that may name its offset: `08:00`, `08:00Z`, `08:00+05:30`."""
+    shape = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"
+    if isinstance(value, str) and not re.fullmatch(shape, value):
+        return Fault("INVALID_TIME", f"`{value[:100]}` is not a time of day; write `08:00Z` or `08:00`.")
+    return None
+
+
+def condition(value: Json) -> Fault | None:
+    return _compiles(compile_condition, value)
+
+
+def template(value: Json) -> Fault | None:
+    return _compiles(compile_template, value)
+
+
+def mapping(value: Json) -> Fault | None:
+    return _compiles(compile_mapping, value)
+
+
+def _compiles(compiler: Callable[[str], object], value: Json) -> Fault | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        compiler(value)
+    except ExpressionError as error:
+        return Fault("INVALID_EXPRESSION", error.message, column=error.column)
+    return None
+
+
+FORMATS: Mapping[str, Format] = {
+    "duration": duration,
+    "topic": topic,
+    "cron": cron,
+    "timezone": timezone,
+    "instant": instant,
+    "time-of-day": time_of_day,
+    "deadline": deadline,
+    "condition": condition,
+    "mapping": mapping,
+}
+# An expression's own delimiters are not a reason to leave these unchecked.
+OF_EXPRESSIONS = frozenset({"condition", "mapping"})

@@ -1,0 +1,178 @@
+"""Reads JSON within bounds: every refusal says where, and none takes longer than the text is long."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NoReturn, cast
+
+from muster.definitions.limits import DEFAULT_LIMITS, Limits
+from muster.model.json import Json
+from muster.model.problems import AuthorError, Problem
+
+LARGEST = 2**64 - 1
+SMALLEST = -(2**63)
+
+# Possessive, and matching a string that never ends too: no text makes this look at a character twice.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}:,]|[^\s"\[\]{}:,]++', re.DOTALL)
+# What could become NUL or half a surrogate pair; other text was checked as it came.
+_suspicious_escape = re.compile(r"\\u(?:0000|[dD][89a-fA-F])").search
+
+
+class _Refused(Exception):
+    """Found while parsing, where the parser cannot say the place; `_locate` finds it afterwards."""
+
+
+def read_json(raw: bytes | str, limits: Limits = DEFAULT_LIMITS) -> Json:
+    """The value that a JSON text holds. Raises `AuthorError` for anything that is not plain, bounded JSON."""
+    return parse(decoded(raw, limits), limits)
+
+
+def decoded(raw: bytes | str, limits: Limits) -> str:
+    """The text of a body, if it is UTF-8 and no longer than allowed. A byte order mark is dropped."""
+    size = len(raw) if isinstance(raw, bytes) else sum(map(len, _encoded(raw)))
+    if size > limits.bytes:
+        refuse("TOO_LARGE", f"This is {size:,} bytes long; at most {limits.bytes:,} are allowed.")
+    try:
+        text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
+    except UnicodeDecodeError as error:
+        refuse("NOT_UTF8", f"Byte {error.start + 1} is not UTF-8 text.")
+    return text.removeprefix("\ufeff")
+
+
+def _encoded(text: str) -> Iterator[bytes]:
+    try:
+        yield text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        refuse("INVALID_TEXT", "Half of a surrogate pair is not a character.", text, error.start)
+
+
+def parse(text: str, limits: Limits) -> Json:
+    try:
+        value = cast("Json", _decoder.decode(text))
+    except json.JSONDecodeError as error:
+        _locate(text, limits)
+        _not_json(text, error)
+    except (_Refused, RecursionError, ValueError):
+        # ValueError: a number with more digits than Python converts.
+        _locate(text, limits)
+        refuse("UNREADABLE", "This is not JSON that can be read.")
+    if _suspicious_escape(text) or too_deep(value, limits.depth):
+        _locate(text, limits)
+    return value
+
+
+def too_deep(value: Json, depth: int) -> bool:
+    """Whether more than `depth` objects and lists lie around some value."""
+    level = [value]
+    for _ in range(depth):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _not_json(text: str, error: json.JSONDecodeError) -> NoReturn:
+    if not text.strip():
+        refuse("EMPTY_DOCUMENT", "There is nothing here to read.")
+    refuse("UNREADABLE", f"This is not JSON: {error.msg[0].lower()}{error.msg[1:]}.", text, error.pos)
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _Refused
+    return result
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _Refused
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise _Refused
+    return number
+
+
+def _int(text: str) -> int:
+    number = int(text)
+    if not SMALLEST <= number <= LARGEST:
+        raise _Refused
+    return number
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_float, parse_int=_int, parse_constant=_refuse_constant
+)
+
+
+def _locate(text: str, limits: Limits) -> None:
+    """Walk the tokens once, and refuse at the first that breaks a bound; a plain syntax error is not one."""
+    keys: list[set[str] | None] = []
+    key_next = False
+    for match in _TOKEN.finditer(text):
+        token, first = match.group(), match.group()[0]
+        if first in "[{":
+            keys.append(set() if first == "{" else None)
+            key_next = first == "{"
+            if len(keys) > limits.depth:
+                refuse("TOO_DEEP", f"More than {limits.depth} levels are nested here.", text, match.start())
+        elif first in "]}":
+            if keys:
+                keys.pop()
+            key_next = False
+        elif first == ",":
+            key_next = bool(keys) and keys[-1] is not None
+        elif first == '"':
+            content = _string(token, text, match.start())
+            if key_next and keys and keys[-1] is not None:
+                if content in keys[-1]:
+                    refuse("DUPLICATE_KEY", f"`{content}` is given twice here.", text, match.start())
+                keys[-1].add(content)
+            key_next = False
+        elif first != ":":
+            _number(token, text, match.start())
+
+
+def _string(token: str, text: str, position: int) -> str:
+    if "\\" not in token:
+        return token[1:-1]
+    try:
+        content = cast("str", json.loads(token, strict=False))
+    except json.JSONDecodeError:
+        return token
+    if unsuitable(content):
+        refuse("INVALID_TEXT", "NUL and halves of surrogate pairs are not allowed in text.", text, position)
+    return content
+
+
+def _number(token: str, text: str, position: int) -> None:
+    wrong = token in ("NaN", "Infinity", "-Infinity")
+    if re.fullmatch(r"-?\d+", token):
+        wrong = len(token) > 20 or not SMALLEST <= int(token) <= LARGEST
+    elif re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", token):
+        wrong = float(token) in (float("inf"), float("-inf"))
+    if wrong:
+        refuse("INVALID_NUMBER", f"`{token[:40]}` is not a number that can be kept.", text, position)
+
+
+def unsuitable(text: str) -> bool:
+    """Whether text holds what no database and no other program takes: NUL, or half a surrogate pair."""
+    if "\0" in text:
+        return True
+    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def refuse(code: str, message: str, text: str = "", position: int | None = None) -> NoReturn:
+    line = column = None
+    if position is not None:
+        line = text.count("\n", 0, position) + 1
+        column = position - text.rfind("\n", 0, position)
+    raise AuthorError(Problem(code, "", message, line=line, column=column))

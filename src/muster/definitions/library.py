@@ -1,0 +1,335 @@
+"""The library of definitions: what the HTTP API and the command line ask for, each as one method.
+
+Every caller sees their own tenant only; what belongs to another is the same to them as what does not exist.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from muster.definitions.check import Checked, check
+from muster.definitions.configs import Origin, check_config
+from muster.definitions.diagram import draw
+from muster.definitions.document import checksum, from_document, to_document
+from muster.definitions.frame import find_frame
+from muster.definitions.limits import DEFAULT_LIMITS, Limits
+from muster.definitions.names import numbered, slug
+from muster.definitions.ports import Taken, Templates, Workflows
+from muster.definitions.problems import Problems
+from muster.definitions.render import render
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
+from muster.model.json import Json, JsonObject
+from muster.model.node_type import Catalogue
+from muster.model.problems import Level, Problem
+from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
+from muster.model.workflow import Definition, WorkflowStatus
+
+_RACES = 20
+
+
+class Invalid(Exception):
+    """It has errors, and was not saved. `problems` are all of them."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(problem.message for problem in self.problems))
+
+
+class NotFound(Exception):
+    """There is no such thing, or it is not the caller's to see."""
+
+
+class Actor(Protocol):
+    """Who asks. `institute_id` None may see every tenant."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def institute_id(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    workflow: Workflow
+    warnings: tuple[Problem, ...]
+
+
+class Library:
+    def __init__(
+        self,
+        workflows: Workflows,
+        templates: Templates,
+        catalogue: Catalogue,
+        clock: Clock,
+        ids: Ids,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._workflows = workflows
+        self._templates = templates
+        self._catalogue = catalogue
+        self._clock = clock
+        self._ids = ids
+        self._limits = limits
+
+    # --- workflows -----------------------------------------------------------------------------
+
+    async def validate(self, document: Json, actor: Actor) -> Checked:
+        """All that is wrong with a document. Never raises for what it holds."""
+        tenant = actor.institute_id if actor.institute_id is not None else _tenant_of(document)
+        return check(document, await self._catalogue_for(document, tenant), self._limits)
+
+    async def create(self, document: Json, actor: Actor) -> Saved:
+        """Save a workflow and its version 1. Raises `Invalid`, or `Taken` for a chosen key that is in use."""
+        definition, warnings = await self._sound(document, actor)
+        if definition.name is None:
+            raise Invalid([Problem("MISSING_NAME", "", "A workflow needs a `name` to be saved.")])
+        if definition.key is not None:
+            return Saved(await self._create(definition, definition.key, actor), warnings)
+        prefix = slug(definition.name)
+        for _ in range(_RACES):
+            key = numbered(prefix, await self._workflows.keys_like(definition.institute_id, prefix))
+            try:
+                return Saved(await self._create(definition, key, actor), warnings)
+            except Taken:
+                continue  # somebody else took it since: the next number is free
+        raise Taken(prefix)
+
+    async def _create(self, definition: Definition, key: str, actor: Actor) -> Workflow:
+        definition = replace(definition, key=key)
+        workflow_id = self._ids.new()
+        audit = _audit("workflow", workflow_id, "create", actor, definition.institute_id, key=key)
+        version = _new_version(definition, actor)
+        return await self._workflows.create(workflow_id, key, version, definition.status, audit)
+
+    async def update(
+        self,
+        id_or_key: str,
+        document: Json,
+        actor: Actor,
+        expected: int | None = None,
+        activate: bool = False,
+    ) -> Saved:
+        """Save a further version. Raises `Stale` if `expected` is not the latest any more."""
+        workflow = await self._workflow(id_or_key, actor)
+        definition, warnings = await self._sound(document, actor, workflow)
+        definition = replace(
+            definition,
+            key=workflow.key,
+            name=definition.name or workflow.name,
+            institute_id=workflow.institute_id,
+        )
+        audit = _audit("workflow", workflow.id, "update", actor, workflow.institute_id, activate=activate)
+        version = _new_version(definition, actor)
+        if await self._workflows.add_version(workflow.id, version, expected, activate, audit) is None:
+            raise NotFound(_no_workflow(id_or_key))
+        return Saved(await self._workflow(workflow.id, actor), warnings)
+
+    async def activate(
+        self, id_or_key: str, number: int | None, actor: Actor, expected: int | None = None
+    ) -> Workflow:
+        """Let new executions start on a version, the latest if no number is given."""
+        workflow = await self._workflow(id_or_key, actor)
+        number = workflow.latest_version if number is None else number
+        audit = _audit("workflow", workflow.id, "activate", actor, workflow.institute_id, version=number)
+        active = await self._workflows.activate(workflow.id, number, expected, audit)
+        if active is None:
+            raise NotFound(f"The workflow {id_or_key!r} has no version {number}")
+        return active
+
+    async def archive(self, id_or_key: str, actor: Actor, expected: int | None = None) -> Workflow:
+        workflow = await self._workflow(id_or_key, actor)
+        audit = _audit("workflow", workflow.id, "archive", actor, workflow.institute_id)
+        archived = await self._workflows.archive(workflow.id, expected, audit)
+        if archived is None:
+            raise NotFound(_no_workflow(id_or_key))
+        return archived
+
+    async def get(self, id_or_key: str, actor: Actor) -> tuple[Workflow, Version]:
+        """A workflow and its latest version: the one that an editor goes on from."""
+        workflow = await self._workflow(id_or_key, actor)
+        return workflow, await self._version(workflow, workflow.latest_version)
+
+    async def version(self, id_or_key: str, number: int, actor: Actor) -> Version:
+        return await self._version(await self._workflow(id_or_key, actor), number)
+
+    async def versions(
+        self, id_or_key: str, actor: Actor, page: Page
+    ) -> tuple[Sequence[Version], str | None]:
+        workflow = await self._workflow(id_or_key, actor)
+        return await self._workflows.versions(workflow.id, page)
+
+    async def list(
+        self, actor: Actor, page: Page, status: WorkflowStatus | None = None, query: str | None = None
+    ) -> tuple[Sequence[Workflow], str | None]:
+        return await self._workflows.list(actor.institute_id, page, status, query)
+
+    # --- diagrams ------------------------------------------------------------------------------
+
+    async def visualize(self, id_or_key: str, actor: Actor, format: str) -> str | JsonObject:
+        """The version that runs, drawn; the latest, where none runs yet."""
+        workflow = await self._workflow(id_or_key, actor)
+        version = await self._version(workflow, workflow.active_version or workflow.latest_version)
+        return render(draw(from_document(version.document), self._catalogue), format)
+
+    async def visualize_document(self, document: Json, actor: Actor, format: str) -> str | JsonObject:
+        definition, _ = await self._sound(document, actor)
+        return render(draw(definition, self._catalogue), format)
+
+    # --- templates -----------------------------------------------------------------------------
+
+    async def create_template(
+        self, template_id: str | None, name: str, node_type: str, config: JsonObject, actor: Actor
+    ) -> NodeTemplate:
+        """Raises `Taken` if the id is in use; without one, it is given one."""
+        template = self._template(template_id or self._ids.new(), name, node_type, config, actor)
+        audit = _audit("node_template", template.id, "create", actor, template.institute_id)
+        return await self._templates.create(template, audit)
+
+    async def replace_template(
+        self,
+        template_id: str,
+        name: str,
+        node_type: str,
+        config: JsonObject,
+        actor: Actor,
+        expected: int | None = None,
+    ) -> NodeTemplate:
+        """Versions that were saved keep the config that they were saved with."""
+        current = await self.template(template_id, actor)
+        template = self._template(template_id, name, node_type, config, actor)
+        template = replace(template, institute_id=current.institute_id)
+        audit = _audit("node_template", template_id, "replace", actor, template.institute_id)
+        replaced = await self._templates.replace(template, expected, audit)
+        if replaced is None:
+            raise NotFound(f"There is no template {template_id!r}")
+        return replaced
+
+    async def delete_template(self, template_id: str, actor: Actor) -> None:
+        audit = _audit("node_template", template_id, "delete", actor, actor.institute_id or "")
+        if not await self._templates.delete(actor.institute_id, template_id, audit):
+            raise NotFound(f"There is no template {template_id!r}")
+
+    async def template(self, template_id: str, actor: Actor) -> NodeTemplate:
+        template = await self._templates.get(actor.institute_id, template_id)
+        if template is None:
+            raise NotFound(f"There is no template {template_id!r}")
+        return template
+
+    async def templates(self, actor: Actor, page: Page) -> tuple[Sequence[NodeTemplate], str | None]:
+        return await self._templates.list(actor.institute_id, page)
+
+    def _template(
+        self, template_id: str, name: str, node_type: str, config: JsonObject, actor: Actor
+    ) -> NodeTemplate:
+        """A template that its type takes as far as it goes: what is missing, its nodes may add."""
+        problems = Problems()
+        type_ = self._catalogue.node_types.get(node_type.upper())
+        if type_ is None:
+            known = [each.name for each in self._catalogue.node_types.values()]
+            suggestion = problems.suggest(node_type, known)
+            problems.error(
+                "UNKNOWN_NODE_TYPE", "/nodeType", f"There is no node type `{node_type}`.", suggestion
+            )
+            raise Invalid(problems.all)
+        list(check_config(type_, config, Origin("/config", config), self._catalogue, problems))
+        wrong = [
+            problem
+            for problem in problems.all
+            if problem.level is Level.ERROR and problem.code != "MISSING_FIELD"
+        ]
+        if wrong:
+            raise Invalid(wrong)
+        return NodeTemplate(template_id, name, type_.name, config, institute_id=actor.institute_id or "")
+
+    # --- what the above share ------------------------------------------------------------------
+
+    async def _workflow(self, id_or_key: str, actor: Actor) -> Workflow:
+        workflow = await self._workflows.get(actor.institute_id, id_or_key)
+        if workflow is None:
+            raise NotFound(_no_workflow(id_or_key))
+        return workflow
+
+    async def _version(self, workflow: Workflow, number: int) -> Version:
+        version = await self._workflows.version(workflow.id, number)
+        if version is None:
+            raise NotFound(f"The workflow {workflow.key!r} has no version {number}")
+        return version
+
+    async def _sound(
+        self, document: Json, actor: Actor, workflow: Workflow | None = None
+    ) -> tuple[Definition, tuple[Problem, ...]]:
+        """The definition of a document that has no errors, with its warnings; else raises `Invalid`."""
+        checked = await self.validate(document, actor)
+        if checked.definition is None:
+            raise Invalid(checked.errors)
+        definition = checked.definition
+        problems = [*_foreign(document, definition, actor), *_moved(document, definition, workflow)]
+        if problems:
+            raise Invalid(problems)
+        if actor.institute_id is not None:
+            definition = replace(definition, institute_id=actor.institute_id)
+        return definition, checked.warnings
+
+    async def _catalogue_for(self, document: Json, tenant: str) -> Catalogue:
+        """The catalogue with those of the tenant's templates that the document names."""
+        named = _template_ids(document)
+        if not named:
+            return self._catalogue
+        stored = await self._templates.find(tenant, sorted(named))
+        return replace(self._catalogue, templates={**self._catalogue.templates, **stored})
+
+
+def _no_workflow(id_or_key: str) -> str:
+    return f"There is no workflow {id_or_key[:200]!r}"
+
+
+def _new_version(definition: Definition, actor: Actor) -> NewVersion:
+    document = to_document(definition)
+    return NewVersion(definition, document, checksum(document), actor.name)
+
+
+def _audit(kind: str, entity: str, action: str, actor: Actor, tenant: str, **details: Json) -> AuditEntry:
+    return AuditEntry(kind, entity, action, actor.name, tenant, details)
+
+
+def _place(document: Json, name: str) -> str:
+    frame = find_frame(document, Problems()) or {}
+    return frame[name].pointer if name in frame else ""
+
+
+def _foreign(document: Json, definition: Definition, actor: Actor) -> list[Problem]:
+    """A tenant's caller may not save for another."""
+    if actor.institute_id is None or definition.institute_id in ("", actor.institute_id):
+        return []
+    message = f"You act for `{actor.institute_id}`, and cannot save for `{definition.institute_id}`."
+    return [Problem("FOREIGN_TENANT", _place(document, "instituteId"), message)]
+
+
+def _moved(document: Json, definition: Definition, workflow: Workflow | None) -> list[Problem]:
+    """A workflow keeps its key and its tenant through all its versions."""
+    if workflow is None:
+        return []
+    found = []
+    if definition.key not in (None, workflow.key, workflow.id):
+        pointer = _place(document, "key") or _place(document, "id")
+        found.append(Problem("KEY_CHANGED", pointer, f"The workflow's key is `{workflow.key}`, and stays."))
+    if definition.institute_id not in ("", workflow.institute_id):
+        message = f"The workflow belongs to `{workflow.institute_id}`, and stays there."
+        found.append(Problem("FOREIGN_TENANT", _place(document, "instituteId"), message))
+    return found
+
+
+def _tenant_of(document: Json) -> str:
+    frame = find_frame(document, Problems()) or {}
+    value = frame["instituteId"].value if "instituteId" in frame else None
+    return value if isinstance(value, str) else ""
+
+
+def _template_ids(document: Json) -> set[str]:
+    frame = find_frame(document, Problems()) or {}
+    nodes = frame["nodes"].value if "nodes" in frame else None
+    entries = nodes if isinstance(nodes, list) else []
+    names = [entry.get("nodeTemplateId") for entry in entries if isinstance(entry, dict)]
+    return {str(name) for name in names if isinstance(name, str | int) and not isinstance(name, bool)}

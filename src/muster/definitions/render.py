@@ -1,0 +1,115 @@
+"""Diagrams in the formats that other programs draw: JSON, Mermaid, Graphviz's DOT and SVG."""
+
+from muster.definitions.diagram import NODE_HEIGHT, NODE_WIDTH, Diagram, DiagramEdge, DiagramNode
+from muster.definitions.svg import to_svg
+from muster.model.json import JsonObject
+from muster.model.node_type import NodeKind
+
+FORMATS = ("json", "mermaid", "dot", "svg")
+
+_MERMAID_SHAPES = {
+    NodeKind.START: ('(["', '"])'),
+    NodeKind.PURE: ('["', '"]'),
+    NodeKind.EFFECT: ('[["', '"]]'),
+    NodeKind.WAIT: ('{{"', '"}}'),
+    None: ('["', '"]'),
+}
+_DOT_SHAPES = {
+    NodeKind.START: "oval",
+    NodeKind.PURE: "box",
+    NodeKind.EFFECT: "box3d",
+    NodeKind.WAIT: "hexagon",
+    None: "box",
+}
+
+
+def render(diagram: Diagram, format: str) -> str | JsonObject:
+    """The diagram in one of `FORMATS`. What its names hold is only ever text: it cannot become markup."""
+    match format:
+        case "json":
+            return to_json(diagram)
+        case "mermaid":
+            return to_mermaid(diagram)
+        case "dot":
+            return to_dot(diagram)
+        case "svg":
+            return to_svg(diagram)
+        case _:
+            raise ValueError(f"{format!r} is not one of {', '.join(FORMATS)}")
+
+
+def to_json(diagram: Diagram) -> JsonObject:
+    return {
+        "name": diagram.name,
+        "width": diagram.width,
+        "height": diagram.height,
+        "nodes": [_json_node(node) for node in diagram.nodes],
+        "edges": [_json_edge(edge) for edge in diagram.edges],
+    }
+
+
+def _json_node(node: DiagramNode) -> JsonObject:
+    return {
+        "id": node.id,
+        "name": node.title,
+        "type": node.type,
+        "kind": node.kind.value if node.kind else None,
+        "position": {"x": node.x, "y": node.y},
+        "size": {"width": NODE_WIDTH, "height": NODE_HEIGHT},
+        "isStartNode": node.is_start,
+        "isEndNode": node.is_end,
+        "steps": list(node.steps),
+    }
+
+
+def _json_edge(edge: DiagramEdge) -> JsonObject:
+    return {
+        "from": edge.source,
+        "to": edge.target,
+        "type": edge.type,
+        "label": edge.label,
+        "isBack": edge.is_back,
+    }
+
+
+def to_mermaid(diagram: Diagram) -> str:
+    """A Mermaid flowchart. Nodes are numbered: an author's ids could be Mermaid's own words."""
+    number = {node.id: f"n{index}" for index, node in enumerate(diagram.nodes)}
+    lines = ["flowchart LR"]
+    for node in diagram.nodes:
+        before, after = _MERMAID_SHAPES[node.kind]
+        lines.append(f"  {number[node.id]}{before}{_mermaid(node.title)}<br/>{_mermaid(node.type)}{after}")
+    for edge in diagram.edges:
+        arrow = "-.->" if edge.type == "error" else "-->"
+        label = f'|"{_mermaid(edge.label)}"|' if edge.label else ""
+        lines.append(f"  {number[edge.source]} {arrow}{label} {number[edge.target]}")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid(text: str) -> str:
+    """Text as Mermaid's numeric character codes, except for what surely means only itself."""
+    return "".join(
+        each if each.isalnum() or each in " _-." else f"#{ord(each)};" for each in " ".join(text.split())
+    )
+
+
+def to_dot(diagram: Diagram) -> str:
+    """A Graphviz graph. Ids and labels are quoted texts, in which only `\\` and `"` mean anything."""
+    lines = [
+        f"digraph {_dot(diagram.name)} {{",
+        "  rankdir=LR;",
+        '  node [fontname="sans-serif"];',
+        '  edge [fontname="sans-serif"];',
+    ]
+    for node in diagram.nodes:
+        label = _dot(node.title)[:-1] + "\\n" + _dot(node.type)[1:]
+        lines.append(f"  {_dot(node.id)} [label={label}, shape={_DOT_SHAPES[node.kind]}];")
+    for edge in diagram.edges:
+        style = ", style=dashed" if edge.type == "error" else ""
+        lines.append(f"  {_dot(edge.source)} -> {_dot(edge.target)} [label={_dot(edge.label)}{style}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot(text: str) -> str:
+    escaped = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,179 @@
+"""Schedule blocks: the full form, and the short one with `type` and `expression`."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+from zoneinfo import ZoneInfo
+
+from muster.definitions.pointers import Below, child
+from muster.definitions.problems import Problems
+from muster.model.json import Json, JsonObject, JsonView
+from muster.model.problems import Problem
+from muster.model.workflow import Schedule
+
+MOST_SCHEDULES = 100
+_KINDS = ("CRON", "INTERVAL", "MONTHLY")
+_SAME = {"type": "scheduleType", "expression": "cronExpression"}
+_NEEDED = {"CRON": "cronExpression", "INTERVAL": "intervalMinutes", "MONTHLY": "dayOfMonth"}
+_ONLY_FOR = {
+    "cronExpression": "CRON",
+    "intervalMinutes": "INTERVAL",
+    "dayOfMonth": "MONTHLY",
+    "time": "MONTHLY",
+}
+_CRON: JsonObject = {"type": ["string", "null"], "format": "cron", "x-literal": True}
+
+SCHEDULE: JsonObject = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "workflowId": {"type": ["string", "integer", "null"]},
+        "scheduleType": {"type": "string", "x-literal": True},
+        "type": {"type": "string", "x-literal": True},
+        "cronExpression": _CRON,
+        "expression": _CRON,
+        "intervalMinutes": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": 5_256_000,
+            "x-literal": True,
+        },
+        "dayOfMonth": {"type": ["integer", "null"], "minimum": 1, "maximum": 31, "x-literal": True},
+        "time": {"type": ["string", "null"], "format": "time-of-day", "x-literal": True},
+        "timezone": {"type": ["string", "null"], "format": "timezone", "x-literal": True},
+        "startDate": {"type": ["string", "null"], "format": "instant", "x-literal": True},
+        "endDate": {"type": ["string", "null"], "format": "instant", "x-literal": True},
+        "status": {"enum": ["ACTIVE", "INACTIVE"], "x-literal": True},
+        "misfire": {"enum": ["fire_once", "skip", "fire_all"], "x-literal": True},
+        "overlap": {"enum": ["skip", "allow", "queue"], "x-literal": True},
+        "pauseAfterFailures": {"type": ["integer", "null"], "minimum": 1, "x-literal": True},
+    },
+}
+
+
+def check_schedule(block: Json, pointer: str = "") -> tuple[Problem, ...]:
+    """All that is wrong with a schedule; nothing if it can be kept."""
+    problems = Problems()
+    read_schedule(block, pointer, problems)
+    return problems.all
+
+
+def read_schedules(value: Json, pointer: str, problems: Problems) -> tuple[Schedule, ...]:
+    """The schedules of a `schedule` field: one block, or a list of them."""
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        return tuple(filter(None, [read_schedule(value, pointer, problems)]))
+    if len(value) > MOST_SCHEDULES:
+        problems.error("OUT_OF_RANGE", pointer, f"At most {MOST_SCHEDULES} schedules are allowed.")
+        return ()
+    blocks = [read_schedule(block, child(pointer, index), problems) for index, block in enumerate(value)]
+    return tuple(filter(None, blocks))
+
+
+def read_schedule(block: Json, pointer: str, problems: Problems) -> Schedule | None:
+    """A schedule from its block; None if it has an error, which is then among the problems."""
+    if not problems.hold(block, SCHEDULE, Below(pointer)):
+        return None
+    fields = _canonical(cast("JsonObject", block), pointer, problems)
+    kind = _kind(fields, pointer, problems)
+    if kind is None or not _complete(kind, fields, pointer, problems):
+        return None
+    schedule = _schedule(kind, fields)
+    if _ends_before_it_starts(schedule):
+        problems.error("OUT_OF_RANGE", child(pointer, "endDate"), "`endDate` is before `startDate`.")
+        return None
+    return schedule
+
+
+def _canonical(block: JsonObject, pointer: str, problems: Problems) -> JsonView:
+    fields: dict[str, Json] = {}
+    for name, value in block.items():
+        canonical = _SAME.get(name, name)
+        if canonical in fields and fields[canonical] != value:
+            problems.error("GIVEN_TWICE", child(pointer, name), f"`{canonical}` says something else.")
+        if value is not None:
+            fields[canonical] = value
+    return fields
+
+
+def _kind(fields: JsonView, pointer: str, problems: Problems) -> str | None:
+    given = fields.get("scheduleType")
+    if given is None:
+        problems.error(
+            "MISSING_FIELD", pointer, "`scheduleType` is missing: `CRON`, `INTERVAL` or `MONTHLY`."
+        )
+        return None
+    kind = str(given).upper()
+    if kind not in _KINDS:
+        message = f"`{given}` is not one of `CRON`, `INTERVAL` and `MONTHLY`."
+        problems.error("NOT_ALLOWED", pointer, message, problems.suggest(str(given), _KINDS))
+        return None
+    return kind
+
+
+def _complete(kind: str, fields: JsonView, pointer: str, problems: Problems) -> bool:
+    if fields.get(_NEEDED[kind]) is None:
+        problems.error("MISSING_FIELD", pointer, f"A `{kind}` schedule needs `{_NEEDED[kind]}`.")
+        return False
+    foreign = [name for name in fields if _ONLY_FOR.get(name, kind) != kind]
+    for name in foreign:
+        problems.error("UNKNOWN_FIELD", pointer, f"`{name}` has no meaning in a `{kind}` schedule.")
+    return not foreign
+
+
+def _schedule(kind: str, fields: JsonView) -> Schedule:
+    return Schedule(
+        schedule_type=kind,
+        cron_expression=_text(fields, "cronExpression"),
+        interval_minutes=_whole(fields, "intervalMinutes"),
+        day_of_month=_whole(fields, "dayOfMonth"),
+        time=_text(fields, "time"),
+        timezone=_text(fields, "timezone") or "UTC",
+        start_date=_text(fields, "startDate"),
+        end_date=_text(fields, "endDate"),
+        status=_text(fields, "status") or "ACTIVE",
+        misfire=_text(fields, "misfire") or "fire_once",
+        overlap=_text(fields, "overlap") or "skip",
+        pause_after_failures=_whole(fields, "pauseAfterFailures"),
+    )
+
+
+def _text(fields: Mapping[str, Json], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _whole(fields: Mapping[str, Json], name: str) -> int | None:
+    value = fields.get(name)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def _ends_before_it_starts(schedule: Schedule) -> bool:
+    if schedule.start_date is None or schedule.end_date is None:
+        return False
+    return _moment(schedule.end_date, schedule.timezone) < _moment(schedule.start_date, schedule.timezone)
+
+
+def _moment(text: str, timezone: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).astimezone(UTC)
+
+
+def schedule_block(schedule: Schedule) -> JsonObject:
+    """The full form of a schedule, as a document holds it."""
+    block: dict[str, Json] = {
+        "scheduleType": schedule.schedule_type,
+        "cronExpression": schedule.cron_expression,
+        "intervalMinutes": schedule.interval_minutes,
+        "dayOfMonth": schedule.day_of_month,
+        "time": schedule.time,
+        "timezone": schedule.timezone,
+        "startDate": schedule.start_date,
+        "endDate": schedule.end_date,
+        "status": schedule.status,
+        "misfire": schedule.misfire,
+        "overlap": schedule.overlap,
+        "pauseAfterFailures": schedule.pause_after_failures,
+    }
+    return {name: value for name, value in block.items() if value is not None}

@@ -1,0 +1,32 @@
+"""Values in sentences: short, and with expressions as people read them."""
+
+import json
+import re
+
+from muster.model.json import Json
+
+_LONGEST = 80
+_OPENS = re.compile(r"[#@$]\{")
+_WHOLE = re.compile(r"[#@$]\{(.*)\}", re.DOTALL)
+
+
+def shown(value: Json) -> str:
+    """A value in a sentence: `#{users}` as `users`, a list by its items, an object by its JSON."""
+    if isinstance(value, list) and all(isinstance(each, str | int | float) for each in value):
+        return ", ".join(shown(each) for each in value[:10]) or "nothing"
+    return f"`{quoted(value)}`"
+
+
+def length(value: Json) -> str:
+    """A length of time in a sentence: numbers are seconds."""
+    return f"{value} s" if isinstance(value, int | float) else shown(value)
+
+
+def quoted(value: Json) -> str:
+    """A value without anything around it, on one line and of a length that a sentence can bear."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    match = _WHOLE.fullmatch(text.strip())
+    if match and not _OPENS.search(match[1]):
+        text = match[1]
+    text = " ".join(text.split()).replace("`", "'")
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

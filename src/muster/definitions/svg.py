@@ -1,0 +1,136 @@
+"""Diagrams as SVG: one file that looks the same anywhere, readable on light and on dark ground."""
+
+from html import escape
+
+from muster.definitions.diagram import (
+    NODE_HEIGHT,
+    NODE_WIDTH,
+    ROW,
+    Diagram,
+    DiagramEdge,
+    DiagramNode,
+)
+from muster.model.node_type import NodeKind
+
+# Fills are their own ground, so that text on them is readable whatever lies behind the picture; lines and
+# labels outside of boxes are of a grey that shows on white and on black.
+_COLOURS = {
+    NodeKind.START: ("#e3f4e8", "#2f8f4e"),
+    NodeKind.PURE: ("#eef0f3", "#6b7683"),
+    NodeKind.EFFECT: ("#e4edfb", "#3569c4"),
+    NodeKind.WAIT: ("#fdf0dc", "#c27a12"),
+    None: ("#f7e4e4", "#b03a3a"),
+}
+_LINE, _ERROR = "#7d8590", "#c94f4f"
+_TITLE_LENGTH, _TYPE_LENGTH, _LABEL_LENGTH = 20, 26, 14
+_BEND = 48
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+_ARROW = (
+    '<marker id="arrow{0}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+    'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{1}"/></marker>'
+)
+
+
+def to_svg(diagram: Diagram) -> str:
+    places = {node.id: node for node in diagram.nodes}
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {diagram.width} {diagram.height}" '
+        f'width="{diagram.width}" height="{diagram.height}" font-family="{_FONT}" role="img">',
+        f"<title>{_text(diagram.name)}</title>",
+        f"<defs>{_ARROW.format('', _LINE)}{_ARROW.format('Error', _ERROR)}</defs>",
+    ]
+    parts += [_edge(edge, places[edge.source], places[edge.target]) for edge in diagram.edges]
+    parts += [_node(node) for node in diagram.nodes]
+    parts += [_label(edge, places[edge.source], places[edge.target]) for edge in diagram.edges]
+    return "\n".join([*filter(None, parts), "</svg>"]) + "\n"
+
+
+def _text(text: str, longest: int | None = None) -> str:
+    """Text that stays text: escaped, without characters that XML forbids, cut to what there is room for."""
+    plain = "".join(each for each in " ".join(text.split()) if each.isprintable())
+    if longest is not None and len(plain) > longest:
+        plain = plain[: longest - 1] + "…"
+    return escape(plain, quote=True)
+
+
+def _node(node: DiagramNode) -> str:
+    fill, line = _COLOURS[node.kind]
+    radius = NODE_HEIGHT // 2 if node.kind is NodeKind.START else 8
+    dashes = ' stroke-dasharray="5 3"' if node.kind is NodeKind.WAIT else ""
+    weight = 3 if node.is_end else 1.5
+    steps = escape("\n".join(node.steps), quote=True)
+    return (
+        f'<g transform="translate({node.x} {node.y})"><title>{_printable(steps)}</title>'
+        f'<rect width="{NODE_WIDTH}" height="{NODE_HEIGHT}" rx="{radius}" fill="{fill}" stroke="{line}" '
+        f'stroke-width="{weight}"{dashes}/>{_mark(node, line)}'
+        f'<text x="40" y="28" font-size="13" font-weight="600" fill="#1c2128">'
+        f"{_text(node.title, _TITLE_LENGTH)}</text>"
+        f'<text x="40" y="47" font-size="11" fill="#57606a">{_text(node.type_title, _TYPE_LENGTH)}</text></g>'
+    )
+
+
+def _printable(text: str) -> str:
+    return "".join(each for each in text if each.isprintable() or each == "\n")
+
+
+def _mark(node: DiagramNode, colour: str) -> str:
+    """A small sign of the kind, so that colour is not the only one."""
+    paths = {
+        NodeKind.START: "M-5 -7 L7 0 L-5 7 z",
+        NodeKind.PURE: "M-6 -6 h12 v12 h-12 z",
+        NodeKind.EFFECT: "M1 -8 L-6 2 h5 L-1 8 L6 -2 h-5 z",
+        NodeKind.WAIT: "M-6 -8 h12 L0 0 L6 8 h-12 L0 0 z",
+        None: "M-6 -6 L6 6 M6 -6 L-6 6",
+    }
+    outline = f' stroke="{colour}" stroke-width="2"' if node.kind is None else ""
+    place = f"translate(22 {NODE_HEIGHT // 2})"
+    return f'<path transform="{place}" d="{paths[node.kind]}" fill="{colour}"{outline}/>'
+
+
+def _edge(edge: DiagramEdge, source: DiagramNode, target: DiagramNode) -> str:
+    colour, arrow = (_ERROR, "arrowError") if edge.type == "error" else (_LINE, "arrow")
+    dashes = ' stroke-dasharray="6 4"' if edge.type == "error" else ""
+    path = _back(source, target) if edge.is_back else _ahead(source, target)
+    line = f'fill="none" stroke="{colour}" stroke-width="1.5"{dashes}'
+    return f'<path d="{path}" {line} marker-end="url(#{arrow})"/>'
+
+
+def _ahead(source: DiagramNode, target: DiagramNode) -> str:
+    """From the right side to the left side: first to the target's row, then along it, past what lies between.
+
+    The last stretch is straight, and has room for a label.
+    """
+    x1, y1 = source.x + NODE_WIDTH, source.y + NODE_HEIGHT // 2
+    x2, y2 = target.x, target.y + NODE_HEIGHT // 2
+    bent = x1 + _BEND
+    return f"M{x1} {y1} C{x1 + _BEND} {y1} {x1} {y2} {bent} {y2} L{x2} {y2}"
+
+
+def _back(source: DiagramNode, target: DiagramNode) -> str:
+    """From below the one to below the other, under the lower of both."""
+    x1, x2 = source.x + NODE_WIDTH // 2 + 20, target.x + NODE_WIDTH // 2 - 20
+    y1, y2 = source.y + NODE_HEIGHT, target.y + NODE_HEIGHT
+    depth = _depth(source, target)
+    along = f"Q{x1} {depth} {x1 - 20} {depth} L{x2 + 20} {depth} Q{x2} {depth} {x2} {depth - 12}"
+    return f"M{x1} {y1} L{x1} {depth - 12} {along} L{x2} {y2}"
+
+
+def _depth(source: DiagramNode, target: DiagramNode) -> int:
+    return max(source.y, target.y) + NODE_HEIGHT + (ROW - NODE_HEIGHT) // 2
+
+
+def _label(edge: DiagramEdge, source: DiagramNode, target: DiagramNode) -> str:
+    """The label at the edge's end, where edges that leave one node have already parted."""
+    if not edge.label:
+        return ""
+    colour = _ERROR if edge.type == "error" else _LINE
+    if edge.is_back:
+        x, y = (source.x + target.x + NODE_WIDTH) // 2, _depth(source, target) - 5
+        anchor = "middle"
+    else:
+        x, y = target.x - 12, target.y + NODE_HEIGHT // 2 - 6
+        anchor = "end"
+    return (
+        f'<text x="{x}" y="{y}" font-size="11" text-anchor="{anchor}" fill="{colour}">'
+        f"{_text(edge.label, _LABEL_LENGTH)}</text>"
+    )

@@ -1,0 +1,131 @@
+"""What starts a workflow from outside: trigger settings, and how their repeats are recognised."""
+
+from typing import cast
+
+from muster.definitions.formats import template
+from muster.definitions.pointers import Below, child
+from muster.definitions.problems import Problems
+from muster.model.json import Json, JsonObject
+from muster.model.problems import Problem
+
+STRATEGIES = (
+    "NONE",
+    "UUID",
+    "TIME_WINDOW",
+    "CONTEXT_BASED",
+    "CONTEXT_TIME_WINDOW",
+    "EVENT_BASED",
+    "CUSTOM_EXPRESSION",
+)
+_NEEDS = {
+    "TIME_WINDOW": ("ttlMinutes",),
+    "CONTEXT_BASED": ("contextFields",),
+    "CONTEXT_TIME_WINDOW": ("contextFields", "ttlMinutes"),
+    "CUSTOM_EXPRESSION": ("customExpression",),
+}
+_FLAG: JsonObject = {"type": ["boolean", "null"], "x-literal": True}
+
+IDEMPOTENCY: JsonObject = {
+    "title": "Idempotency",
+    "description": "How a repeat of the same event is recognised.",
+    "type": "object",
+    "required": ["strategy"],
+    "additionalProperties": False,
+    "properties": {
+        "strategy": {"enum": list(STRATEGIES), "title": "Strategy", "x-literal": True},
+        "ttlMinutes": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "title": "Window in minutes",
+            "x-literal": True,
+        },
+        "contextFields": {
+            "type": ["array", "null"],
+            "items": {"type": "string", "minLength": 1},
+            "title": "Context fields",
+        },
+        "includeTriggerId": {**_FLAG, "title": "Include the trigger's id", "default": True},
+        "includeEventType": {**_FLAG, "title": "Include the event's type"},
+        "includeEventId": {**_FLAG, "title": "Include the event's id"},
+        "customExpression": {"type": ["string", "null"], "title": "Key expression"},
+        "failOnMissingContext": {**_FLAG, "title": "Refuse when a field is missing", "default": False},
+        "retryFailed": {**_FLAG, "title": "Run again after a failure", "default": False},
+    },
+}
+
+
+def check_idempotency(setting: Json, pointer: str = "") -> tuple[Problem, ...]:
+    """All that is wrong with an `idempotencyGenerationSetting`."""
+    problems = Problems()
+    if problems.hold(setting, IDEMPOTENCY, Below(pointer)):
+        _check_strategy(cast("JsonObject", setting), pointer, problems)
+    return problems.all
+
+
+def _check_strategy(setting: JsonObject, pointer: str, problems: Problems) -> None:
+    strategy = cast("str", setting["strategy"])
+    for needed in _NEEDS.get(strategy, ()):
+        if not setting.get(needed):
+            problems.error("MISSING_FIELD", pointer, f"The strategy `{strategy}` needs `{needed}`.")
+    fault = template(setting.get("customExpression"))
+    if fault is not None:
+        problems.fault(fault, Below(pointer), ("customExpression",))
+
+
+TRIGGER: JsonObject = {
+    "title": "Trigger",
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "triggerEventName": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "title": "Event name",
+            "description": "Events of this name start the workflow.",
+            "examples": ["LEARNER_BATCH_ENROLLMENT"],
+            "x-literal": True,
+        },
+        "topic": {"type": "string", "format": "topic", "title": "Kafka topic", "x-literal": True},
+        "filter": {
+            "type": "object",
+            "title": "Filter",
+            "description": "Fields, or nested paths, that a message must hold with these values.",
+        },
+        "path": {"type": "string", "minLength": 1, "maxLength": 255, "title": "Path", "x-literal": True},
+        "authentication": {
+            "enum": ["NONE", "HMAC", "JWT"],
+            "default": "JWT",
+            "title": "Authentication",
+            "description": "HMAC: signed after the Standard Webhooks convention. NONE: anybody may call it.",
+            "x-literal": True,
+        },
+        "condition": {
+            "type": "string",
+            "format": "condition",
+            "title": "Condition",
+            "description": "The workflow starts only if this holds.",
+        },
+        "idempotencyGenerationSetting": {"type": "object", "title": "Idempotency"},
+    },
+}
+
+
+def check_trigger(block: Json, pointer: str = "") -> tuple[Problem, ...]:
+    """All that is wrong with a trigger's settings: `triggerEventName`, `topic`, `condition` and the like."""
+    problems = Problems()
+    if problems.hold(block, TRIGGER, Below(pointer)):
+        problems.add_all(check_trigger_meaning(cast("JsonObject", block), pointer))
+    return problems.all
+
+
+def check_trigger_meaning(block: JsonObject, pointer: str) -> tuple[Problem, ...]:
+    """What the schema cannot say of a trigger's settings."""
+    problems = Problems()
+    setting = block.get("idempotencyGenerationSetting")
+    if setting is not None:
+        problems.add_all(check_idempotency(setting, child(pointer, "idempotencyGenerationSetting")))
+    if block.get("authentication") == "NONE":
+        message = "Anybody who can reach this trigger can start the workflow."
+        problems.warn("OPEN_TRIGGER", child(pointer, "authentication"), message)
+    return problems.all

@@ -1,0 +1,91 @@
+"""What only shows when nodes and edges are seen together."""
+
+from muster.definitions.configs import Uses, condition_names
+from muster.definitions.graph import cycles, reachable
+from muster.definitions.pointers import child
+from muster.definitions.problems import Problems
+from muster.definitions.read_nodes import Draft
+from muster.definitions.routes import Route
+from muster.definitions.variables import Variables
+from muster.model.node_type import Catalogue, NodeKind
+
+_LOOP_SHOWN = 5
+
+
+class Whole:
+    """A document whose parts are sound, looked at as one graph. Finds warnings only."""
+
+    def __init__(self, drafts: list[Draft], routes: list[Route], start: Draft, problems: Problems) -> None:
+        self._drafts = drafts
+        self._by_id = {draft.id: draft for draft in drafts}
+        self._routes = routes
+        self._start = start
+        self._problems = problems
+        self._successors = self._edges()
+
+    def _edges(self) -> dict[str, list[str]]:
+        """Where a token may go: error edges are ways too, and an end node has none."""
+        successors: dict[str, list[str]] = {draft.id: [] for draft in self._drafts}
+        for route in self._routes:
+            if self._by_id[route.edge.source].fields.get("isEndNode") is not True:
+                successors[route.edge.source].append(route.edge.target)
+        for draft in self._drafts:
+            if draft.on_error_target in self._by_id:
+                successors[draft.id].append(draft.on_error_target)
+        return successors
+
+    def warn(self, catalogue: Catalogue) -> None:
+        self._of_unreachable()
+        self._of_loops()
+        self._of_unset(catalogue)
+
+    def _of_unreachable(self) -> None:
+        reached = reachable(self._start.id, self._successors)
+        for draft in self._drafts:
+            if draft.id not in reached:
+                message = (
+                    f"Nothing leads from `{self._start.id}`, which starts, to `{draft.id}`: it never runs."
+                )
+                self._problems.warn("UNREACHABLE_NODE", draft.pointer, message)
+
+    def _of_loops(self) -> None:
+        position = {draft.id: number for number, draft in enumerate(self._drafts)}
+        busy = {draft.id for draft in self._drafts if not _holds_up(draft)}
+        inner = {node: [after for after in self._successors[node] if after in busy] for node in busy}
+        for loop in cycles(sorted(busy, key=position.__getitem__), inner):
+            shown = loop[:_LOOP_SHOWN] + ["…"] * (len(loop) > _LOOP_SHOWN)
+            around = " → ".join([*shown, loop[0]])
+            message = f"{around} goes round without a wait or a delay; give one of its nodes `maxVisits`."
+            first = min(loop, key=position.__getitem__)
+            self._problems.warn("ENDLESS_LOOP", self._by_id[first].pointer, message)
+
+    def _of_unset(self, catalogue: Catalogue) -> None:
+        variables = Variables({draft.id: _sets(draft, catalogue) for draft in self._drafts}, self._successors)
+        for use, draft, after in self._uses():
+            local = draft.type.local_names if draft.type is not None else frozenset()
+            if use.name not in local and not variables.known(use.name, draft.id, after):
+                message = f"No earlier node sets `{use.name}`: it must come with what starts the execution."
+                self._problems.warn("UNSET_VARIABLE", use.pointer, message)
+
+    def _uses(self) -> list[tuple[Uses, Draft, bool]]:
+        """Each name that an expression reads, the node at which, and whether once that node is done."""
+        uses = [(each, draft, False) for draft in self._drafts for each in draft.uses]
+        for route in self._routes:
+            text = route.edge.condition or route.edge.expression
+            name = "condition" if route.edge.condition else "expression"
+            if text:
+                found = condition_names(text, child(route.pointer, name))
+                uses += [(each, self._by_id[route.edge.source], True) for each in found]
+        return uses
+
+
+def _holds_up(draft: Draft) -> bool:
+    """Whether a node keeps a loop from spinning: it waits, or may only be visited so often."""
+    waits = draft.type is not None and draft.type.kind is NodeKind.WAIT
+    return waits or draft.fields.get("maxVisits") is not None
+
+
+def _sets(draft: Draft, catalogue: Catalogue) -> frozenset[str] | None:
+    if draft.type is None or draft.node is None:
+        return None
+    return draft.type.sets(draft.node.config, catalogue.queries)

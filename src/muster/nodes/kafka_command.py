@@ -1,0 +1,106 @@
+"""KAFKA_COMMAND: a command on one topic, its reply on another."""
+
+from collections.abc import Mapping
+
+from muster.definitions.steps.words import shown
+from muster.model.json import JsonObject, JsonView
+from muster.model.node_type import NodeKind, NodeType
+from muster.nodes.parts import (
+    HEADERS,
+    MAPPING,
+    MESSAGE_SCHEMA,
+    anything,
+    closed,
+    config,
+    duration,
+    flag,
+    literal,
+    mapped,
+    text,
+    topic,
+    whole,
+)
+
+_COMMAND: JsonObject = {
+    "type": "object",
+    "title": "Command",
+    "properties": {"type": text("Kind", "", "EXPORT_DATA"), "payload": anything("Payload")},
+    "examples": [{"type": "EXPORT_DATA", "payload": {"format": "CSV"}}],
+}
+_DEAD_LETTERS = closed(
+    {
+        "topic": topic("Topic", "", "export-commands-dlq"),
+        "onTimeout": flag("When no reply comes", default=False),
+        "onError": flag("When the reply is an error", default=False),
+    },
+    "topic",
+    title="Dead letters",
+)
+_COMPENSATION = closed(
+    {
+        "command": _COMMAND,
+        "topic": topic("Topic"),
+        "timeout": duration("Timeout"),
+        "waitForReply": flag("Wait for the reply", default=False),
+    },
+    "command",
+    title="Compensation",
+)
+_EXAMPLE: JsonObject = {
+    "commandTopic": "export-commands",
+    "replyTopic": "export-replies",
+    "command": {"type": "EXPORT_DATA", "payload": {"format": "CSV"}},
+    "timeout": "300s",
+    "outputMapping": {"exportId": "$.exportId"},
+}
+
+
+def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
+    return mapped(config) or None
+
+
+def say(config: JsonView) -> tuple[str, ...]:
+    command = config.get("command")
+    kind = command.get("type") if isinstance(command, dict) else None
+    named = f" {shown(kind)}" if kind else ""
+    limit = shown(config.get("timeout", "300s"))
+    said = [
+        f"Send the command{named} to {shown(config.get('commandTopic'))}.",
+        f"Wait up to {limit} for the reply on {shown(config.get('replyTopic'))}.",
+    ]
+    if mapped(config):
+        said.append(f"Keep {', '.join(f'`{name}`' for name in sorted(mapped(config)))} of it.")
+    return tuple(said)
+
+
+TYPE = NodeType(
+    name="KAFKA_COMMAND",
+    kind=NodeKind.WAIT,
+    category="Integration",
+    title="Kafka command",
+    description="Sends a command and waits for its reply.",
+    schema=config(
+        {
+            "commandTopic": topic("Command topic", "", "export-commands"),
+            "replyTopic": literal(topic("Reply topic", "", "export-replies")),
+            "command": _COMMAND,
+            "timeout": duration("Timeout", "Counted from when the broker has the command.", default="300s"),
+            "key": text("Key", "Instead of the correlation id."),
+            "headers": HEADERS,
+            "schema": MESSAGE_SCHEMA,
+            "replySchema": MESSAGE_SCHEMA,
+            "correlationIdField": text("Correlation field", "In the reply, where its headers have none."),
+            "dlq": _DEAD_LETTERS,
+            "outputMapping": MAPPING,
+            "errorWhen": text("Is an error when", "", "#{reply.status == 'FAILED'}", format="condition"),
+            "retries": whole("Retries", minimum=0, maximum=100, default=0),
+            "compensation": _COMPENSATION,
+        },
+        "commandTopic",
+        "replyTopic",
+    ),
+    examples=(_EXAMPLE,),
+    sets=sets,
+    say=say,
+    local_names=frozenset({"reply", "headers", "status"}),
+)

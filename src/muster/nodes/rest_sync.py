@@ -1,0 +1,86 @@
+"""REST_SYNC: one HTTP request and its answer."""
+
+from collections.abc import Mapping
+
+from muster.definitions.steps.words import shown
+from muster.model.json import JsonObject, JsonView
+from muster.model.node_type import NodeKind, NodeType
+from muster.nodes.parts import (
+    HEADERS,
+    MAPPING,
+    ON,
+    anything,
+    choice,
+    closed,
+    config,
+    duration,
+    fields,
+    mapped,
+    text,
+)
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+_EXAMPLE: JsonObject = {
+    "url": "https://api.example.com/orders/#{orderId}",
+    "method": "GET",
+    "outputMapping": {"order": "$.body"},
+}
+_AUTH = closed(
+    {
+        "type": choice("Kind", ["none", "bearer", "basic", "header"]),
+        "token": text("Token", "", "#{_vars.token}"),
+        "username": text("User name"),
+        "password": text("Password", "", "#{_vars.password}"),
+        "header": text("Header"),
+        "value": text("Value"),
+    },
+    "type",
+    title="Authentication",
+)
+
+
+def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
+    return mapped(config) or frozenset({"status", "headers", "body"})
+
+
+def say(config: JsonView) -> tuple[str, ...]:
+    said = [f"Call {config.get('method', 'GET')} {shown(config.get('url'))}."]
+    if mapped(config):
+        said.append(f"Keep {', '.join(f'`{name}`' for name in sorted(mapped(config)))} of the answer.")
+    return tuple(said)
+
+
+TYPE = NodeType(
+    name="REST_SYNC",
+    kind=NodeKind.EFFECT,
+    category="Integration",
+    title="HTTP request",
+    description="Makes an HTTP request and keeps its answer.",
+    schema=config(
+        {
+            "url": text("Address", "", "https://api.example.com/process", minLength=1),
+            "method": {**choice("Method", [*METHODS], default="GET"), "x-literal": False},
+            "headers": HEADERS,
+            "query": fields("Query parameters"),
+            "body": anything("Body", "An object is sent as JSON, text as it is."),
+            "auth": _AUTH,
+            "timeout": duration("Timeout", default="30s"),
+            "expect": {
+                "type": ["array", "integer", "string"],
+                "title": "Expected answer",
+                "description": "Status codes that count as success (`[200, 404]`), or a condition.",
+                "items": {"type": ["integer", "string"]},
+            },
+            "outputMapping": MAPPING,
+            "schema": {"type": "object", "title": "Answer's JSON Schema"},
+            "on": ON,
+            "forEach": {"type": "object", "title": "For each item"},
+            "onItemError": choice("When an item fails", ["collect", "continue", "stop"], default="collect"),
+        },
+        "url",
+    ),
+    examples=(_EXAMPLE,),
+    sets=sets,
+    say=say,
+    local_names=frozenset({"status", "headers", "body", "response"}),
+)

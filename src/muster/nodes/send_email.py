@@ -1,0 +1,84 @@
+"""SEND_EMAIL: one message, or one for each item."""
+
+from muster.definitions.steps.words import quoted, shown
+from muster.model.json import JsonObject, JsonView
+from muster.model.node_type import NodeKind, NodeType, StepFamily
+from muster.model.problems import Level, Problem
+from muster.nodes.parts import (
+    closed,
+    config,
+    fields,
+    missing,
+    processing,
+    processing_defs,
+    says_any,
+    sets_summary,
+    text,
+    texts,
+    too_deep,
+)
+
+_BODY: JsonObject = {
+    "to": {**texts("To", "One address, or a list.", "#{item.email}"), "default": "#{item.email}"},
+    "subject": text("Subject", "", "Welcome to #{item.courseName}"),
+    "body": text("Text", "The message as plain text."),
+    "html": text("HTML", "The message as HTML, beside the text or instead of it."),
+    "cc": texts("Copy to"),
+    "bcc": texts("Blind copy to"),
+    "from": text("From", "The sender, if it is not the configured one."),
+    "replyTo": texts("Reply to"),
+    "attachments": {
+        "type": "array",
+        "title": "Attachments",
+        "items": closed(
+            {
+                "filename": text("File name"),
+                "content": text("Content", "Text, or Base64 with `encoding`."),
+                "encoding": text("Encoding", "", "base64"),
+                "contentType": text("Media type", "", "application/pdf"),
+                "url": text("Address", "Where to fetch it instead."),
+            },
+            "filename",
+        ),
+    },
+    "template": {
+        "type": ["string", "object"],
+        "title": "Template",
+        "description": "A stored message, by name, or with the variables that it needs.",
+    },
+    "variables": fields("Template variables"),
+}
+_EXAMPLE: JsonObject = {
+    "on": "#{newEnrollments}",
+    "forEach": {"subject": "Welcome to #{item.courseName}", "body": "Your enrollment is confirmed."},
+}
+
+
+def check(config: JsonView) -> tuple[Problem, ...]:
+    found = list(too_deep(config))
+    if not says_any(config, "subject", "body", "html", "template"):
+        found.append(missing("A message needs a `subject`, a `body`, `html` or a `template`."))
+    if "on" not in config and not says_any(config, "to"):
+        message = "Without `to` it goes to `#{item.email}`, and without `on` there is no item."
+        found.append(missing(message, Level.WARNING))
+    return tuple(found)
+
+
+def say(config: JsonView) -> tuple[str, ...]:
+    subject = f" “{quoted(config['subject'])}”" if config.get("subject") else ""
+    return (f"Send an e-mail{subject} to {shown(config.get('to', '#{item.email}'))}.",)
+
+
+TYPE = NodeType(
+    name="SEND_EMAIL",
+    kind=NodeKind.EFFECT,
+    category="Integration",
+    title="Send e-mail",
+    description="Sends an e-mail, or one for each item of a list.",
+    schema=config(processing(_BODY), **{"$defs": processing_defs(_BODY)}),
+    family=StepFamily.DATA_PROCESSOR,
+    examples=(_EXAMPLE,),
+    sets=sets_summary,
+    check=check,
+    say=say,
+)

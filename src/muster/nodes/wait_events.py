@@ -1,0 +1,268 @@
+"""wait_events: an API call's answer, a Kafka event, or any number of named events, in whatever order."""
+
+from collections.abc import Mapping
+
+from muster.definitions.durations import parse_duration
+from muster.definitions.steps.words import length, shown
+from muster.model.json import Json, JsonObject, JsonView
+from muster.model.node_type import NodeKind, NodeType
+from muster.model.problems import Level, Problem
+from muster.nodes.parts import (
+    HEADERS,
+    choice,
+    closed,
+    config,
+    duration,
+    fields,
+    flag,
+    literal,
+    needs,
+    text,
+    texts,
+    topic,
+    whole,
+)
+
+API_RESPONSE, KAFKA_EVENT = "api_response", "kafka_event"
+DEFAULT_TIMEOUT = 300
+DEFAULT_REQUEST_TIMEOUT = 30
+_BLOCKS = {"apiCall": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
+_OPTIONAL_TIMEOUT = "`required_only` ignores the timeout of an optional event."
+_OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
+
+_RECEIVING: JsonObject = {
+    "correlationIdField": text("Correlation field", "Its name in the body.", default="correlation_id"),
+    "executionIdField": text("Execution field", "Its name in the body.", default="execution_id"),
+    "timeout": duration("Own timeout", "Where the event has less time than the whole wait."),
+    "required": flag("Required", default=True),
+    "correlation": text("Business key", "Matches by this value instead of the two ids.", "#{orderId}"),
+    "bufferFor": duration("Keep early events for", default="1h"),
+    "cardinality": choice("An early event meets", ["one", "all"], default="one"),
+}
+_ENABLED: JsonObject = {"enabled": literal(flag("Enabled", default=True))}
+_API_CALL: JsonObject = closed(
+    {
+        **_ENABLED,
+        "url": text("Address", "", "https://api.example.com/process", minLength=1),
+        "method": choice("Method", ["GET", "POST", "PUT", "PATCH", "DELETE"], default="POST"),
+        "headers": HEADERS,
+        "body": {
+            "type": ["object", "string", "array", "null"],
+            "title": "Body",
+            "description": "Both ids are put into an object; a text asks for them in its template.",
+        },
+        "correlationIdHeader": text("Correlation header", default="X-Correlation-Id"),
+        "executionIdHeader": text("Execution header", default="X-Execution-Id"),
+        "requestTimeout": duration("Request timeout", "For the HTTP request itself.", default="30s"),
+        "responseMode": choice("The answer is", ["callback", "sync"], default="callback"),
+        "retries": whole("Retries", minimum=0, maximum=100),
+        **_RECEIVING,
+    },
+    title="API call",
+    **needs("enabled", True, "url"),
+)
+_KAFKA_EVENT: JsonObject = closed(
+    {
+        **_ENABLED,
+        "topic": literal(topic("Topic", "", "process.completed")),
+        "filter": fields("Filter", "Fields, or nested paths, that must have these values."),
+        **_RECEIVING,
+    },
+    title="Kafka event",
+    **needs("enabled", True, "topic"),
+)
+_NAMED_EVENT: JsonObject = closed(
+    {
+        "name": literal(text("Name", "", "payment", minLength=1)),
+        "source": choice("From", ["callback", "kafka", "webhook"]),
+        "topic": literal(topic("Topic")),
+        "path": text("Path"),
+        "filter": fields("Filter"),
+        **_RECEIVING,
+    },
+    "name",
+    "source",
+    **needs("source", "kafka", "topic"),
+)
+
+
+def enabled_events(config: JsonView) -> dict[str, JsonView]:
+    """The events that are waited for, by name. A block that is not there is a disabled one."""
+    blocks = {name: config.get(block) for block, name in _BLOCKS.items()}
+    events: dict[str, JsonView] = {
+        name: block
+        for name, block in blocks.items()
+        if isinstance(block, dict) and block.get("enabled", True) is not False
+    }
+    named = config.get("events")
+    for event in named if isinstance(named, list) else []:
+        if isinstance(event, dict):
+            events[str(event.get("name"))] = event
+    return events
+
+
+def _all_required(events: Mapping[str, JsonView]) -> bool:
+    return all(event.get("required", True) is not False for event in events.values())
+
+
+def check(config: JsonView) -> tuple[Problem, ...]:
+    events = enabled_events(config)
+    return (*_named_needs(config, events), *_ignored(config, events), *_too_short(config, events))
+
+
+def _named_needs(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]:
+    """`custom` waits for events by name: they must be named, and be waited for."""
+    if config.get("aggregationStrategy") != "custom":
+        return []
+    needed = config.get("requiredEvents")
+    if not needed and "completeWhen" not in config:
+        message = "The strategy `custom` needs `requiredEvents` or `completeWhen`."
+        return [Problem("MISSING_FIELD", "", message)]
+    unknown = [name for name in needed if name not in events] if isinstance(needed, list) else []
+    known = ", ".join(f"`{name}`" for name in events) or "none"
+    return [
+        Problem("NOT_ALLOWED", "/requiredEvents", f"`{name}` never comes: enabled are {known}.")
+        for name in unknown
+    ]
+
+
+def _ignored(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]:
+    """Settings that the strategy makes meaningless."""
+    strategy = config.get("aggregationStrategy", "all")
+    found = [
+        _warning("IGNORED_TIMEOUT", f"/{block}/timeout", _OPTIONAL_TIMEOUT)
+        for block, name in _BLOCKS.items()
+        if strategy == "required_only" and name in events and _is_optional_with_timeout(events[name])
+    ]
+    if "onTimeout" not in config:
+        return found
+    why = None
+    if not events:
+        why = "no event is enabled, so it never waits"
+    elif config["onTimeout"] == "continue" and strategy == "custom" and "completeWhen" not in config:
+        why = "`custom` goes on only with all of `requiredEvents`, and fails without"
+    elif config["onTimeout"] == "continue" and strategy == "all" and _all_required(events):
+        why = "`all` goes on only with every required event, all of these are, and it fails without"
+    if why is not None:
+        found.append(_warning("IGNORED_ON_TIMEOUT", "/onTimeout", f"`onTimeout` is ignored: {why}."))
+    return found
+
+
+def _is_optional_with_timeout(event: JsonView) -> bool:
+    return event.get("required", True) is False and "timeout" in event
+
+
+def _too_short(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]:
+    """A wait that may be over while its own call is still under way."""
+    call = events.get(API_RESPONSE)
+    if call is None:
+        return []
+    overall = _seconds(config.get("timeout", DEFAULT_TIMEOUT))
+    own = _seconds(call.get("timeout"))
+    request = _seconds(call.get("requestTimeout", DEFAULT_REQUEST_TIMEOUT))
+    deadline = min((each for each in (overall, own) if each is not None), default=None)
+    if deadline is None or request is None or deadline > request:
+        return []
+    message = (
+        f"The wait ends after {deadline:g} s, but its call alone may take {request:g} s (`requestTimeout`)."
+    )
+    return [_warning("WAIT_SHORTER_THAN_CALL", "", message)]
+
+
+def _seconds(value: Json) -> float | None:
+    """A length of time; None if it is not written, or only known when it runs."""
+    try:
+        return None if value is None else parse_duration(value).total_seconds()
+    except ValueError:
+        return None
+
+
+def _warning(code: str, pointer: str, message: str) -> Problem:
+    return Problem(code, pointer, message, Level.WARNING)
+
+
+def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
+    mapping = config.get("outputMapping")
+    chosen = mapping if isinstance(mapping, dict) else {}
+    by_event = {_OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
+    results = {by_event.get(event, event) for event in enabled_events(config)}
+    return frozenset(results | {"apiCallResponse", "correlationId", "executionId", "waitStateId"})
+
+
+_STRATEGIES = {
+    "all": "all of them are there",
+    "any": "any of them is there",
+    "required_only": "the required ones are there",
+}
+
+
+def say(config: JsonView) -> tuple[str, ...]:
+    events = enabled_events(config)
+    if not events:
+        return ("Wait for nothing, and go on.",)
+    said = [_say_event(name, event) for name, event in events.items()]
+    custom = config.get("completeWhen") or config.get("requiredEvents")
+    strategy = str(config.get("aggregationStrategy", "all"))
+    when = _STRATEGIES.get(strategy, f"{shown(custom)} is there")
+    limit, then = config.get("timeout", DEFAULT_TIMEOUT), config.get("onTimeout", "fail")
+    said.append(f"Go on when {when}; after {length(limit)} without: {str(then).replace('_', ' ')}.")
+    return tuple(said)
+
+
+def _say_event(name: str, event: JsonView) -> str:
+    if name == API_RESPONSE:
+        return f"Call {event.get('method', 'POST')} {shown(event.get('url'))} and wait for its answer."
+    place = f" on {shown(event['topic'])}" if "topic" in event else ""
+    wanted = event.get("filter")
+    pairs = (
+        [f"`{key}` is {shown(value)}" for key, value in wanted.items()] if isinstance(wanted, dict) else []
+    )
+    return f"Wait for {shown(name)}{place}{' where ' + ' and '.join(pairs) if pairs else ''}."
+
+
+TYPE = NodeType(
+    name="wait_events",
+    kind=NodeKind.WAIT,
+    category="Logic",
+    title="Wait for events",
+    description="Makes an API call, if asked, and waits for its answer, a Kafka event or both, in any order.",
+    schema=config(
+        {
+            "apiCall": _API_CALL,
+            "kafkaEvent": _KAFKA_EVENT,
+            "events": {"type": "array", "title": "Further events", "items": _NAMED_EVENT, "maxItems": 50},
+            "aggregationStrategy": choice(
+                "Goes on with", ["all", "any", "required_only", "custom"], default="all"
+            ),
+            "requiredEvents": {
+                **texts("Required events", "For `custom`.", ["api_response"]),
+                "type": "array",
+            },
+            "completeWhen": text(
+                "Complete when", "For `custom`.", "#{received.size() >= 2}", format="condition"
+            ),
+            "timeout": duration("Timeout", "For the whole wait.", default=DEFAULT_TIMEOUT),
+            "onTimeout": choice(
+                "After the timeout", ["fail", "continue", "continue_with_partial"], default="fail"
+            ),
+            "outputMapping": fields(
+                "Output mapping",
+                "The context name under which each event's data is kept.",
+                {"apiResponse": "api_response", "kafkaEvent": "kafka_event"},
+                values={"type": "string", "minLength": 1, "x-literal": True},
+            ),
+        }
+    ),
+    examples=(
+        {
+            "apiCall": {"url": "https://api.example.com/process"},
+            "kafkaEvent": {"topic": "process.completed"},
+            "aggregationStrategy": "all",
+            "timeout": 300,
+        },
+    ),
+    sets=sets,
+    check=check,
+    say=say,
+    local_names=frozenset({"received"}),
+)

@@ -51,6 +51,24 @@ def test_a_process_that_crashes_itself_does_not_go_on() -> None:
     assert heard == []
 
 
+def test_neither_what_is_ready_nor_what_is_timed_runs_after_the_crash() -> None:
+    heard: list[str] = []
+
+    async def serve(process: Process) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(heard.append, "ready")
+        loop.call_later(1, heard.append, "timed")
+        process.crash()
+
+    async def main(world: World) -> None:
+        process = world.process("app")
+        process.start(serve(process))
+        await asyncio.sleep(5)
+
+    World(0).run(main)
+    assert heard == []
+
+
 def test_a_future_that_is_resolved_later_does_not_wake_the_dead() -> None:
     heard: list[str] = []
 

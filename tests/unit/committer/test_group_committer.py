@@ -48,11 +48,13 @@ class HeldDatabase:
         self._database = database
         self._turn = asyncio.Semaphore(0)
         self.asked = 0
+        self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
     async def write(self, work: Work[T]) -> T:
         self.asked += 1
         await self._turn.acquire()
+        self.before()
         result = await self._database.write(work)
         self.after()
         return result
@@ -185,10 +187,10 @@ async def test_what_follows_a_failed_write_of_its_key_does_not_overtake_it(
 async def test_a_database_that_is_away_is_told_to_all_and_not_retried(
     database: HeldDatabase, committer: GroupCommitter
 ) -> None:
-    async def away(work: Work[T]) -> T:
+    def away() -> None:
         raise Unavailable("nobody home")
 
-    database._database.write = away  # type: ignore[method-assign]  # the test's own fault
+    database.before = away
     answers = [committer.submit(Notes(), "x", number) for number in range(3)]
     await settle()
     behind = committer.submit(Notes(), "y", 0)
@@ -196,6 +198,22 @@ async def test_a_database_that_is_away_is_told_to_all_and_not_retried(
     results = await asyncio.gather(*answers, behind, return_exceptions=True)
     assert [type(result) for result in results] == [Unavailable] * 3 + [EarlierWriteFailed]
     assert database.asked == 1
+
+
+async def test_a_database_that_leaves_while_a_culprit_is_sought_is_told_to_all_that_are_undecided(
+    database: HeldDatabase, committer: GroupCommitter
+) -> None:
+    answers = [committer.submit(Notes(), item, item) for item in (None, "b", "c", "d")]
+    await database.let_go()  # all four are refused; the first half is next
+
+    def leave() -> None:
+        raise Unavailable("gone")
+
+    database.before = leave
+    await database.let_go()
+    await asyncio.wait(answers, timeout=1)
+    assert [type(answer.exception()) for answer in answers] == [Unavailable] * 4
+    assert database.asked == 2
 
 
 async def test_a_commit_without_an_answer_is_neither_durable_nor_retried(
@@ -257,10 +275,11 @@ async def test_if_the_writing_task_is_cancelled_everyone_is_told(
     waiting = committer.submit(Notes(), "waiting", 2)
     (writing,) = [task for task in asyncio.all_tasks() if task.get_name() == "group committer"]
     writing.cancel()
+    await asyncio.wait([in_flight, waiting], timeout=1)
     with pytest.raises(CommitUnknown):
-        await in_flight
+        in_flight.result()
     with pytest.raises(Unavailable):
-        await waiting
+        waiting.result()
     again = committer.submit(Notes(), "again", 3)
     await database.let_go()
     assert await again == 5
@@ -278,8 +297,9 @@ async def test_an_observer_that_fails_leaves_nobody_waiting(database: HeldDataba
     waiting = committer.submit(Notes(), "waiting", 2)
     await database.let_go()
     assert await written == 7
+    await asyncio.wait([waiting], timeout=1)
     with pytest.raises(Unavailable) as stopped:
-        await waiting
+        waiting.result()
     assert isinstance(stopped.value.__cause__, ZeroDivisionError)
 
 

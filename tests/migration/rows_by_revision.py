@@ -76,6 +76,35 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0002_executions": [
+        (
+            "workflow_execution",
+            {
+                "id": "e1",
+                "workflow_id": "w1",
+                "workflow_version_id": 1,
+                "status": "PAUSED",
+                "context": '{"x": 1}',
+                "resume_at": TIME,
+                "fence": 1,
+                "started_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+        (
+            "node_execution",
+            {
+                "execution_id": "e1",
+                "node_id": "a",
+                "visit": 1,
+                "item_key": "",
+                "seq": 1,
+                "attempt": 1,
+                "status": "completed",
+                "started_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -20,6 +20,9 @@ class ExecutionStatus(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+FINAL = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionStatus.CANCELLED})
+
+
 class Phase(StrEnum):
     """What a token does: stands ready until it may run, runs, waits for an answer, waits for a time, waits
     for its next attempt, stands at a join until nobody else can come, or marks where the execution failed."""

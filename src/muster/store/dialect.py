@@ -18,6 +18,7 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    bindparam,
     func,
     insert,
     select,
@@ -153,6 +154,21 @@ def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str])
             connection.execute(added.on_duplicate_key_update({name: added.inserted[name] for name in others}))
 
 
+def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:
+    """Give each row that `key` finds the new row's other columns. A key comes only once among `rows`."""
+    if not rows:
+        return
+    names = _columns(rows)
+    if connection.dialect.name == "postgresql":
+        statement, encoders = _array_update(table, names, tuple(key), connection.dialect)
+        connection.exec_driver_sql(statement, _arrays(names, encoders, rows))
+        return
+    found = [table.c[name] == bindparam(f"new_{name}", type_=table.c[name].type) for name in key]
+    changed: dict[str, object] = {name: bindparam(f"new_{name}") for name in names if name not in key}
+    values = [{f"new_{name}": row[name] for name in names} for row in rows]
+    connection.execute(update(table).where(*found).values(changed), values)
+
+
 def claim(
     connection: Connection,
     table: Table,
@@ -208,25 +224,50 @@ def _insert_arrays(
     returning: Sequence[str] = (),
 ) -> Sequence[Row[Any]]:
     statement, encoders = _array_insert(table, names, connection.dialect)
-    arrays = tuple(
-        [row[name] for row in rows] if encode is None else [encode(row[name]) for row in rows]
-        for name, encode in zip(names, encoders, strict=True)
-    )
+    arrays = _arrays(names, encoders, rows)
     tail = f" RETURNING {_quoted(connection.dialect, returning)}" if returning else ""
     result = connection.exec_driver_sql(f"{statement} {conflict}{tail}", arrays)
     return result.all() if returning else []
+
+
+def _arrays(names: Sequence[str], encoders: Sequence[Encoder | None], rows: Rows) -> tuple[list[object], ...]:
+    return tuple(
+        [row[name] for row in rows] if encode is None else [encode(row[name]) for row in rows]
+        for name, encode in zip(names, encoders, strict=True)
+    )
 
 
 @lru_cache(maxsize=512)
 def _array_insert(
     table: Table, names: tuple[str, ...], dialect: Dialect
 ) -> tuple[str, tuple[Encoder | None, ...]]:
+    arrays, encoders = _array_parameters(table, names, dialect)
+    into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({_quoted(dialect, names)})"
+    return f"{into} SELECT * FROM unnest({arrays})", encoders
+
+
+@lru_cache(maxsize=512)
+def _array_update(
+    table: Table, names: tuple[str, ...], key: tuple[str, ...], dialect: Dialect
+) -> tuple[str, tuple[Encoder | None, ...]]:
+    arrays, encoders = _array_parameters(table, names, dialect)
+    name_of = dialect.identifier_preparer.format_table(table)
+    quoted = {name: _quoted(dialect, [name]) for name in names}
+    values = ", ".join(f"{quoted[name]} = new.{quoted[name]}" for name in names if name not in key)
+    found = " AND ".join(f"{name_of}.{quoted[name]} = new.{quoted[name]}" for name in key)
+    new = f"unnest({arrays}) AS new ({_quoted(dialect, names)})"
+    return f"UPDATE {name_of} SET {values} FROM {new} WHERE {found}", encoders
+
+
+def _array_parameters(
+    table: Table, names: Sequence[str], dialect: Dialect
+) -> tuple[str, tuple[Encoder | None, ...]]:
+    """A parameter for each column, and what its values go through on their way."""
     types = [table.c[name].type for name in names]
     arrays = ", ".join(
         f"${place}::{_element(type_.compile(dialect))}[]" for place, type_ in enumerate(types, start=1)
     )
-    into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({_quoted(dialect, names)})"
-    return f"{into} SELECT * FROM unnest({arrays})", tuple(encoder(type_, dialect) for type_ in types)
+    return arrays, tuple(encoder(type_, dialect) for type_ in types)
 
 
 def _element(compiled: str) -> str:

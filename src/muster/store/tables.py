@@ -45,6 +45,12 @@ def _institute() -> Column[str]:
     return Column("institute_id", Key(NAME_LENGTH), nullable=False, server_default=text("''"))
 
 
+def _index_where_set(table: str, column: str) -> Index:
+    """An index of the rows that have a value there. (MariaDB indexes NULLs too, and passes over them.)"""
+    given = text(f"{column} IS NOT NULL")
+    return Index(f"ix_{table}_{column}", column, postgresql_where=given, sqlite_where=given)
+
+
 workflow = _table(
     "workflow",
     Column("id", Key(ID_LENGTH), nullable=False),
@@ -157,4 +163,67 @@ audit_log = _table(
     Column("created_at", UtcTime, nullable=False),
     PrimaryKeyConstraint("id"),
     Index("ix_audit_log_entity", "entity_type", "entity_id"),
+)
+
+workflow_execution = _table(
+    "workflow_execution",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("workflow_id", Key(ID_LENGTH), nullable=False),
+    Column("workflow_version_id", BigInteger, nullable=False),
+    Column("trigger_id", Key(ID_LENGTH)),
+    Column("status", Key(32), nullable=False),
+    Column("idempotency_key", LongText),
+    Column("context", JsonValue, nullable=False),
+    # Tokens, visits and outputs at the last checkpoint; NULL until the first.
+    Column("state", JsonValue),
+    Column("output", JsonValue),
+    Column("current_node_id", Key(NAME_LENGTH)),
+    Column("resume_at", UtcTime),
+    Column("resumed_at", UtcTime),
+    Column("resumed_by", Key(NAME_LENGTH)),
+    Column("owner", Key(NAME_LENGTH)),
+    Column("lease_until", UtcTime),
+    Column("fence", BigInteger, nullable=False),
+    # How often it was taken over since it last made progress.
+    Column("takeovers", Integer, nullable=False, server_default=text("0")),
+    Column("parent_execution_id", Key(ID_LENGTH)),
+    Column("tags", JsonValue),
+    Column("error_type", Key(NAME_LENGTH)),
+    Column("error_message", LongText),
+    _institute(),
+    Column("started_at", UtcTime, nullable=False),
+    Column("completed_at", UtcTime),
+    Column("updated_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    ForeignKeyConstraint(
+        ["workflow_version_id"], ["workflow_version.id"], name="fk_workflow_execution_version"
+    ),
+    # What comes due; whose owner has gone; what an owner holds. Finished executions have none of the three,
+    # so these stay as small as what is live.
+    _index_where_set("workflow_execution", "resume_at"),
+    _index_where_set("workflow_execution", "lease_until"),
+    _index_where_set("workflow_execution", "owner"),
+    # Lists, newest first; ids are in the order of time.
+    Index("ix_workflow_execution_workflow", "workflow_id", "id"),
+)
+
+node_execution = _table(
+    "node_execution",
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("node_id", Key(NAME_LENGTH), nullable=False),
+    Column("visit", Integer, nullable=False),
+    # '' for the visit itself.
+    Column("item_key", Key(NAME_LENGTH), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("status", Key(32), nullable=False),
+    Column("input", JsonValue),
+    Column("output", JsonValue),
+    # NULL: the output itself was merged into the context.
+    Column("changes", JsonValue),
+    Column("error", JsonValue),
+    Column("due_at", UtcTime),
+    Column("started_at", UtcTime, nullable=False),
+    Column("completed_at", UtcTime),
+    PrimaryKeyConstraint("execution_id", "node_id", "visit", "item_key"),
 )

@@ -1,0 +1,194 @@
+"""One attempt at a node: find its handler, give it what it needs, take whatever comes as an outcome."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from muster.engine.each import OnItemError, run_each
+from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome
+from muster.engine.items import Body, Item, compile_body, goes_over_a_list, unfold
+from muster.engine.live import Live
+from muster.engine.ports import Executions, JournalRow, Lost, Progress
+from muster.engine.program import NETWORK_RETRY, Step
+from muster.engine.state import Failure, Run, Undo
+from muster.engine.writing import write_until_written
+from muster.expr import ExpressionError
+from muster.kit.clock import Clock
+from muster.model.json import Json, JsonObject
+from muster.model.node_type import NodeKind
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An attempt that has come to its outcome. `partial` is what a failed one did nevertheless."""
+
+    todo: Run | Undo
+    outcome: Outcome
+    started_at: datetime
+    partial: Json = None
+
+
+class Attempts:
+    """Runs nodes. Whatever a handler does, an attempt ends in an outcome: a mistake in one fails its node,
+    with its reason in the log, and disturbs nothing else."""
+
+    def __init__(
+        self, handlers: Handlers, executions: Executions, clock: Clock, chance: Callable[[], float]
+    ) -> None:
+        self._handlers = handlers
+        self._executions = executions
+        self._clock = clock
+        self._chance = chance
+
+    def computes(self, live: Live, run: Run) -> bool:
+        """Whether this node only computes, so that it is done here and now."""
+        return live.program.steps[run.node].kind is not NodeKind.EFFECT
+
+    def compute(self, live: Live, run: Run) -> Settled:
+        step = live.program.steps[run.node]
+        started, call = self._call(live, run)
+        try:
+            return Settled(run, self._computed(step, call), started)
+        except ExpressionError as error:
+            return Settled(run, Failure("ExpressionError", str(error)), started)
+        except Exception as mistake:
+            return Settled(run, _mistaken(call, mistake), started)
+
+    def _computed(self, step: Step, call: Call) -> Outcome:
+        name = step.node.type.upper()
+        if step.kind is NodeKind.WAIT:
+            return self._handlers.waits[name](_parameters(step.body, call), call)
+        return self._handlers.pures[name](step.node.config, call)
+
+    async def run(self, live: Live, todo: Run | Undo) -> Settled:
+        if isinstance(todo, Undo):
+            return await self._undo(live, todo)
+        step = live.program.steps[todo.node]
+        started, call = self._call(live, todo)
+        effect = self._handlers.effects[step.node.type.upper()]
+        outcome, partial = await self._guarded(step.timeout, call, self._effect(live, step, effect, call))
+        return Settled(todo, outcome, started, partial)
+
+    async def _effect(
+        self, live: Live, step: Step, effect: Effect, call: Call
+    ) -> tuple[Done | Failure, Json]:
+        if not goes_over_a_list(step.body):
+            return await effect(_parameters(step.body, call), call), None
+        done = live.items.setdefault((call.node_id, call.visit), {})
+
+        async def run_item(item: Item) -> Done | Failure:
+            return await self._item(live, effect, call, item, done)
+
+        items = unfold(step.body, call.scope, step.item_key)
+        on_error = OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT)))
+        return await run_each(items, run_item, done, step.body.concurrency, on_error)
+
+    async def _item(
+        self, live: Live, effect: Effect, call: Call, item: Item, done: dict[str, Json]
+    ) -> Done | Failure:
+        """One item: what came of it is durable before it counts as done."""
+        assert item.params is not None, "an item that no case fits is not run"
+        own = Call(
+            call.execution_id,
+            call.workflow_id,
+            call.institute_id,
+            call.node_id,
+            call.visit,
+            call.attempt,
+            item.scope,
+            item.key,
+        )
+        started = self._clock.now()
+        outcome, _ = await self._guarded(None, own, _alone(effect(item.params, own)))
+        row = _item_row(own, outcome, started, self._clock.now())
+        await write_until_written(self._executions, Progress(call.execution_id, live.fence, (row,)))
+        if isinstance(outcome, Done):
+            done[item.key] = outcome.output
+        return outcome
+
+    async def _undo(self, live: Live, undo: Undo) -> Settled:
+        """Run a node's compensation, again after a failure that may pass."""
+        compensate = live.program.steps[undo.node].node.compensate or {}
+        config = compensate.get("config")
+        body = compile_body(config if isinstance(config, dict) else {})
+        effect = self._handlers.effects[str(compensate.get("type")).upper()]
+        attempt = 1
+        while True:
+            started, call = self._call(live, Run(undo.node, undo.visit, attempt))
+            outcome, _ = await self._guarded(None, call, _alone(effect(_parameters(body, call), call)))
+            delay = _delay_before_next(outcome, attempt, self._chance())
+            if delay is None:
+                return Settled(undo, outcome, started)
+            await asyncio.sleep(delay.total_seconds())
+            attempt += 1
+
+    async def _guarded(
+        self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
+    ) -> tuple[Done | Failure, Json]:
+        try:
+            async with asyncio.timeout(limit.total_seconds() if limit else None):
+                return await work
+        except Lost:
+            raise
+        except ExpressionError as error:
+            return Failure("ExpressionError", str(error)), None
+        except TimeoutError:
+            return Failure("Timeout", f"{call.node_id} took longer than {limit}", retryable=True), None
+        except Exception as mistake:
+            return _mistaken(call, mistake), None
+
+    def _call(self, live: Live, run: Run) -> tuple[datetime, Call]:
+        now, facts = self._clock.now(), live.facts
+        scope = live.scope(now, run.node, run.visit, run.attempt)
+        return now, Call(
+            facts.id,
+            facts.workflow_id,
+            facts.institute_id,
+            run.node,
+            run.visit,
+            run.attempt,
+            scope,
+            woken=run.woken,
+        )
+
+
+async def _alone(effect: Awaitable[Done | Failure]) -> tuple[Done | Failure, Json]:
+    return await effect, None
+
+
+def _parameters(body: Body, call: Call) -> JsonObject:
+    """The parameters of a node that goes over no list."""
+    item = next(unfold(body, call.scope))
+    return item.params if item.params is not None else {}
+
+
+def _item_row(call: Call, outcome: Done | Failure, started: datetime, now: datetime) -> JournalRow:
+    failure = outcome if isinstance(outcome, Failure) else None
+    return JournalRow(
+        node=call.node_id,
+        visit=call.visit,
+        item_key=call.item_key,
+        seq=0,
+        attempt=call.attempt,
+        status="failed" if failure else "completed",
+        started_at=started,
+        completed_at=now,
+        output=outcome.output if isinstance(outcome, Done) else None,
+        error={"type": failure.type, "message": failure.message} if failure else None,
+    )
+
+
+def _delay_before_next(outcome: Done | Failure, attempt: int, chance: float) -> timedelta | None:
+    if isinstance(outcome, Done):
+        return None
+    return NETWORK_RETRY.delay_after(attempt, outcome, chance)
+
+
+def _mistaken(call: Call, mistake: Exception) -> Failure:
+    """A handler that raised is a mistake in its code: the log has the whole of it, the caller its kind."""
+    log.error("execution %s, node %s: the handler raised", call.execution_id, call.node_id, exc_info=mistake)
+    return Failure(type(mistake).__name__, f"{call.node_id} failed unexpectedly; the log says more")

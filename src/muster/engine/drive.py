@@ -1,0 +1,186 @@
+"""Driving one execution: do what `advance` says, write down what came of it, ask again.
+
+Pure nodes are computed here and now, and their rows go with the next commit. What an effect did is durable
+before anything follows from it. All that settles while a commit is under way shares the next one.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from muster.engine.attempt import Attempts, Settled
+from muster.engine.codec import encode
+from muster.engine.handlers import Done, Suspend
+from muster.engine.live import COMPENSATION, Live
+from muster.engine.ports import Checkpoint, Executions, JournalRow, Progress
+from muster.engine.state import (
+    Completed,
+    Event,
+    ExecutionStatus,
+    Failed,
+    Failure,
+    Finish,
+    Run,
+    Suspended,
+    Todo,
+    Undo,
+    Undone,
+    Woken,
+)
+from muster.engine.writing import write_until_written
+from muster.expr import ExpressionError
+from muster.kit.clock import Clock
+from muster.model.json import Json, JsonObject
+
+PURE_STEPS_IN_A_ROW = 100
+SHORT_DELAY = timedelta(seconds=1)
+
+
+class Driver:
+    """Drives executions that this instance owns. `chance` gives the jitter of retries, from 0 to 1."""
+
+    def __init__(
+        self, executions: Executions, attempts: Attempts, clock: Clock, chance: Callable[[], float]
+    ) -> None:
+        self._executions = executions
+        self._attempts = attempts
+        self._clock = clock
+        self._chance = chance
+
+    async def drive(self, live: Live, todo: Iterable[Todo]) -> None:
+        """Go on until the execution parks or ends, and let go of it. Raises `Lost` if it is another's."""
+        under_way: set[asyncio.Task[Settled]] = set()
+        try:
+            while True:
+                for effect in await self._compute(live, todo):
+                    under_way.add(asyncio.create_task(self._attempts.run(live, effect)))
+                if not under_way and not self._due_shortly(live):
+                    return await self._let_go(live)
+                settled, under_way = await self._wait(live, under_way)
+                todo = await self._take(live, settled)
+        finally:
+            for task in under_way:
+                task.cancel()
+
+    async def _compute(self, live: Live, todo: Iterable[Todo]) -> list[Run | Undo]:
+        """Compute what is pure and all that follows from it; answer the effects that are left to do."""
+        ahead, effects, steps = deque(todo), list[Run | Undo](), 0
+        while ahead:
+            match ahead.popleft():
+                case Finish():
+                    continue
+                case Run() as run if self._attempts.computes(live, run):
+                    settled = self._attempts.compute(live, run)
+                    ahead += live.happen(self._note(live, settled), self._clock.now())
+                    steps += 1
+                    if steps % PURE_STEPS_IN_A_ROW == 0:
+                        await asyncio.sleep(0)  # others are to have their turn, however long this loops
+                case effect:
+                    effects.append(effect)
+        return effects
+
+    async def _wait(
+        self, live: Live, under_way: set[asyncio.Task[Settled]]
+    ) -> tuple[list[Settled], set[asyncio.Task[Settled]]]:
+        """Wait until something has settled or a parked token comes due."""
+        due = live.state.resume_at
+        seconds = None if due is None else max((due - self._clock.now()).total_seconds(), 0)
+        if not under_way:
+            await asyncio.sleep(seconds or 0)
+            return [], under_way
+        done, left = await asyncio.wait(under_way, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return [task.result() for task in done], left
+
+    async def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
+        """Make what has settled durable, and only then let anything follow from it."""
+        events = [self._note(live, one) for one in settled]
+        if events:
+            await self._write(live, None)
+        now = self._clock.now()
+        events += [
+            Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
+        ]
+        return [todo for event in events for todo in live.happen(event, now)]
+
+    def _note(self, live: Live, settled: Settled) -> Event:
+        """Put what has settled into the journal, and say what it means."""
+        row, event = _record(live, settled, self._clock.now(), self._chance())
+        live.rows.append(row)
+        return event
+
+    def _due_shortly(self, live: Live) -> bool:
+        """Whether waiting here is better than parking: a delay of under a second needs no durable timer."""
+        due = live.state.resume_at
+        return due is not None and not live.state.held and due - self._clock.now() <= SHORT_DELAY
+
+    async def _let_go(self, live: Live) -> None:
+        await self._write(live, checkpoint_of(live, self._clock.now()))
+
+    async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
+        progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint)
+        await write_until_written(self._executions, progress)
+        live.rows.clear()
+
+
+def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:
+    """The journal's row of an attempt, and the event that it is."""
+    todo, outcome = settled.todo, settled.outcome
+    live.seq += 1
+    attempt = todo.attempt if isinstance(todo, Run) else 1
+    item_key = COMPENSATION if isinstance(todo, Undo) else ""
+    row = JournalRow(todo.node, todo.visit, item_key, live.seq, attempt, "completed", settled.started_at, now)
+    error: JsonObject | None = None
+    if isinstance(outcome, Failure):
+        error = {"type": outcome.type, "message": outcome.message}
+    if isinstance(todo, Undo):
+        undone = Undone(todo.node, todo.visit, outcome if isinstance(outcome, Failure) else None)
+        return replace(row, status="failed" if error else "compensated", error=error), undone
+    match outcome:
+        case Done():
+            changes = None if outcome.changes == outcome.output else outcome.changes
+            event: Event = Completed(todo.node, todo.visit, outcome.output, outcome.changes)
+            return replace(row, output=outcome.output, changes=changes), event
+        case Suspend():
+            parked = replace(
+                row, status=outcome.status, completed_at=None, output=outcome.output, due=outcome.due
+            )
+            return parked, Suspended(todo.node, todo.visit, outcome.phase, outcome.due)
+        case Failure():
+            policy = live.program.policies[todo.node]
+            again = policy.delay_after(todo.attempt, outcome, chance) is not None
+            status = "retrying" if again else "failed"
+            failed = replace(row, status=status, output=settled.partial, error=error)
+            return failed, Failed(todo.node, todo.visit, outcome, chance)
+
+
+def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
+    """Where the execution stands, for whoever takes it up next."""
+    state = live.state
+    document: JsonObject = {**encode(state), "outputs": state.outputs, "seq": live.seq}
+    standing = next((token.node for token in state.tokens), None)
+    ending = state.ending
+    status, output, problem = state.status, None, ending.failure if ending else None
+    if status is ExecutionStatus.COMPLETED:
+        output, problem = _output(live, now)
+        status = ExecutionStatus.FAILED if problem else status
+    return Checkpoint(
+        status=status,
+        context=state.context,
+        state=document,
+        current_node=(ending.node if ending else None) or standing,
+        resume_at=state.resume_at,
+        output=output,
+        failure=problem,
+    )
+
+
+def _output(live: Live, now: datetime) -> tuple[Json, Failure | None]:
+    template = live.program.output
+    if template is None:
+        return live.state.context, None
+    try:
+        return template.resolve(live.scope(now)), None
+    except ExpressionError as error:
+        return None, Failure("OutputError", f"The workflow's output: {error}")

@@ -1,0 +1,92 @@
+"""What a node's handler is given, what it may answer, and where handlers are found.
+
+A handler maps parameters to an outcome. It never sleeps, polls, opens a transaction of the store or touches
+the engine; what it needs of the outside it is constructed with.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from muster.engine.state import Failure, Phase
+from muster.expr import Scope
+from muster.model.json import Json, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt at one visit of a node, or at one item of it.
+
+    `key` names the effect: a repeat after a crash has the same one, so that the far side can recognise it.
+    `answer` is what a woken wait was given.
+    """
+
+    execution_id: str
+    workflow_id: str
+    institute_id: str
+    node_id: str
+    visit: int
+    attempt: int
+    scope: Scope
+    item_key: str = ""
+    woken: bool = False
+    answer: Json = None
+
+    @property
+    def now(self) -> datetime:
+        return self.scope.now
+
+    @property
+    def key(self) -> str:
+        place = f"{self.execution_id}:{self.node_id}:{self.visit}"
+        return f"{place}:{self.item_key}" if self.item_key else place
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """It is done. `output` is kept under the node's id; `changes` are merged into the context."""
+
+    output: Json = None
+    changes: JsonObject = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """Park here until an answer comes (`WAITING`) or a time (`PAUSED`). `status` is the node's."""
+
+    phase: Phase
+    status: str
+    due: datetime | None
+    output: Json = None
+
+
+Outcome: TypeAlias = Done | Suspend | Failure
+
+
+class Effect(Protocol):
+    """A node that reaches outside. Its parameters come resolved, once per item if it goes over a list."""
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure: ...
+
+
+class Pure(Protocol):
+    """A node that only computes. Its config comes as written: what it resolves is its own affair."""
+
+    def __call__(self, config: JsonObject, call: Call) -> Done | Failure: ...
+
+
+class Wait(Protocol):
+    """A node that parks: called to begin, and again with `call.woken` to look at its answer."""
+
+    def __call__(self, params: JsonObject, call: Call) -> Outcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """Handlers by the registry's spelling of their node type."""
+
+    effects: Mapping[str, Effect]
+    pures: Mapping[str, Pure]
+    waits: Mapping[str, Wait]

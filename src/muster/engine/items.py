@@ -1,0 +1,133 @@
+"""A node's body for each item of a list: `on` and `forEach`, unfolded lazily and purely."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from muster.engine.graph import as_text
+from muster.engine.view import Layered
+from muster.expr import Scope, Template, compile_template
+from muster.model.json import Json, JsonObject
+
+NOT_PARAMETERS = frozenset({"on", "forEach"})
+OF_THE_LOOP = frozenset({"eval", "operation", "cases", "default", "concurrency", "batchSize"})
+DEFAULT_CONCURRENCY = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One element's share of the work. `params` None: no case fits it, so it is passed over."""
+
+    key: str
+    scope: Scope
+    params: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What is done with one element: parameters, or a further list with a body of its own."""
+
+    params: Template
+    on: Template | None = None
+    item: Template | None = None
+    decides: Template | None = None
+    cases: Mapping[str, "Body"] = field(default_factory=dict)
+    default: "Body | None" = None
+    inner: "Body | None" = None
+    concurrency: int = DEFAULT_CONCURRENCY
+
+
+def compile_body(config: JsonObject) -> Body:
+    """Read `on`, `forEach` and the parameters around them, once per version."""
+    return _body(config, {})
+
+
+def _body(config: JsonObject, around: JsonObject) -> Body:
+    own = {**around, **{name: value for name, value in config.items() if name not in NOT_PARAMETERS}}
+    each = config.get("forEach")
+    on = compile_template(config["on"]) if "on" in config else None
+    if not isinstance(each, dict):
+        return Body(compile_template(own), on)
+    if each.get("operation") == "SWITCH":
+        return _switch(each, own, on)
+    inner = {name: value for name, value in each.items() if name not in OF_THE_LOOP}
+    return Body(
+        compile_template({}),
+        on,
+        item=compile_template(each["eval"]) if "eval" in each else None,
+        inner=_body(inner, own),
+        concurrency=_concurrency(each),
+    )
+
+
+def _switch(each: JsonObject, own: JsonObject, on: Template | None) -> Body:
+    cases, default = each.get("cases"), each.get("default")
+    return Body(
+        compile_template({}),
+        on,
+        item=compile_template(each["eval"]) if "eval" in each else None,
+        decides=compile_template(each.get("on")),
+        cases={
+            value: _body(case, own)
+            for value, case in (cases.items() if isinstance(cases, dict) else ())
+            if isinstance(case, dict)
+        },
+        default=_body(default, own) if isinstance(default, dict) else None,
+        concurrency=_concurrency(each),
+    )
+
+
+def _concurrency(each: JsonObject) -> int:
+    given = each.get("concurrency")
+    return given if isinstance(given, int) and given > 0 else DEFAULT_CONCURRENCY
+
+
+def goes_over_a_list(body: Body) -> bool:
+    return body.on is not None
+
+
+def unfold(body: Body, scope: Scope, item_key: Template | None = None, prefix: str = "") -> Iterator[Item]:
+    """The items, one at a time, so that a list of any length takes the memory of one of them.
+
+    An object counts as one item and null as none. `item_key` names an item; without it, its place does.
+    """
+    if body.on is None:
+        yield from _chosen(body, scope, item_key, prefix or "0")
+        return
+    for index, element in enumerate(_elements(body.on.resolve(scope))):
+        inside = _with_item(scope, element, index)
+        if body.item is not None:
+            inside = _with_item(scope, body.item.resolve(inside), index)
+        own = as_text(item_key.resolve(inside)) if item_key is not None else str(index)
+        yield from _chosen(body, inside, item_key, f"{prefix}/{own}" if prefix else own)
+
+
+def _chosen(body: Body, scope: Scope, item_key: Template | None, key: str) -> Iterator[Item]:
+    if body.decides is not None:
+        case = body.cases.get(as_text(body.decides.resolve(scope)), body.default)
+        if case is None:
+            yield Item(key, scope, None)
+        else:
+            yield from _inside(case, scope, item_key, key)
+    elif body.inner is not None:
+        yield from _inside(body.inner, scope, item_key, key)
+    else:
+        params = body.params.resolve(scope)
+        assert isinstance(params, dict), "parameters are compiled from an object"
+        yield Item(key, scope, params)
+
+
+def _inside(body: Body, scope: Scope, item_key: Template | None, key: str) -> Iterator[Item]:
+    if body.on is None:
+        yield from _chosen(body, scope, item_key, key)
+    else:
+        yield from unfold(body, scope, item_key, key)
+
+
+def _elements(value: Json) -> list[Json]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _with_item(scope: Scope, element: Json, index: int) -> Scope:
+    return replace(scope, root=Layered({"item": element, "index": index}, scope.root))

@@ -1,0 +1,134 @@
+"""What the engine needs kept for it, and how it hears of its own work."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from muster.engine.state import FINAL, ExecutionStatus, Failure
+from muster.model.json import Json, JsonObject
+
+FIRST_FENCE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class JournalRow:
+    """What became of one visit of a node, or of one item of it.
+
+    `seq` orders an execution's rows as they were applied; `item_key` is '' for the visit itself. `changes`
+    None: the output itself was merged into the context.
+    """
+
+    node: str
+    visit: int
+    item_key: str
+    seq: int
+    attempt: int
+    status: str
+    started_at: datetime
+    completed_at: datetime | None = None
+    output: Json = None
+    changes: JsonObject | None = None
+    error: JsonObject | None = None
+    due: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it."""
+
+    status: ExecutionStatus
+    context: JsonObject
+    state: JsonObject
+    current_node: str | None = None
+    resume_at: datetime | None = None
+    output: Json = None
+    failure: Failure | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class NewExecution:
+    """An execution about to be written, owned by who writes it."""
+
+    id: str
+    workflow_id: str
+    version_id: int
+    institute_id: str
+    owner: str
+    context: JsonObject
+    started_at: datetime
+    trigger_id: str | None = None
+    idempotency_key: str | None = None
+    tags: tuple[str, ...] = ()
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedExecution:
+    """An execution as its new owner finds it: its last checkpoint and the journal after it."""
+
+    id: str
+    workflow_id: str
+    version_id: int
+    institute_id: str
+    fence: int
+    started_at: datetime
+    status: ExecutionStatus
+    context: JsonObject
+    state: JsonObject
+    takeovers: int
+    journal: Sequence[JournalRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What an owner writes at once: journal rows, and perhaps where the execution now stands."""
+
+    execution_id: str
+    fence: int
+    rows: tuple[JournalRow, ...]
+    checkpoint: Checkpoint | None = None
+
+
+class Lost(Exception):
+    """Somebody else owns the execution now: whoever is told so writes nothing more of it."""
+
+
+class NotWritten(Exception):
+    """The store was away, or lost its answer: perhaps written, perhaps not. Writing it again is safe."""
+
+
+class Executions(Protocol):
+    """Executions and their journal. Every write of an owner carries its fence."""
+
+    async def start(self, new: NewExecution) -> None:
+        """Durable, running and owned when this returns. Raises `NotWritten`."""
+        ...
+
+    async def write(self, progress: Progress) -> None:
+        """Durable when this returns. Raises `NotWritten`, or `Lost`: the fence has moved on."""
+        ...
+
+    async def renew(self, owner: str) -> None:
+        """Hold on to everything that this owner has, for a further lease by the database's clock."""
+        ...
+
+    async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
+        """Take executions whose time has come and that nobody owns."""
+        ...
+
+    async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
+        """Take executions whose owner's lease has run out."""
+        ...
+
+    async def claim_of_earlier(self, owner: str, instance: str, limit: int) -> Sequence[OwnedExecution]:
+        """Take what earlier incarnations of this instance held: owners are `instance/incarnation`."""
+        ...
+
+    async def next_due(self) -> datetime | None:
+        """When the next execution that nobody owns comes due."""
+        ...

@@ -1,0 +1,81 @@
+"""A version made ready to run: its graph, its nodes' bodies, its policies. Made once, shared by all runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from muster.definitions.durations import parse_duration
+from muster.engine.graph import Graph, compile_graph
+from muster.engine.items import Body, compile_body
+from muster.engine.retry import RetryPolicy
+from muster.expr import Template, compile_template
+from muster.model.json import Json, JsonObject
+from muster.model.node_type import NodeKind, NodeType
+from muster.model.workflow import Definition, Node
+
+NETWORK_RETRY = RetryPolicy(max_attempts=3)
+NO_RETRY = RetryPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node made ready: what it is, and what is done in it."""
+
+    node: Node
+    kind: NodeKind
+    body: Body
+    item_key: Template | None
+    timeout: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    graph: Graph
+    steps: Mapping[str, Step]
+    policies: Mapping[str, RetryPolicy]
+    output: Template | None
+
+
+def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
+    """Make a checked definition ready. What checking let through compiles."""
+    kinds = {node.id: node_types[node.type.upper()].kind for node in definition.nodes}
+    return Program(
+        graph=compile_graph(definition),
+        steps={node.id: _step(node, kinds[node.id]) for node in definition.nodes},
+        policies={node.id: _policy(node.retry, kinds[node.id]) for node in definition.nodes},
+        output=None if definition.output is None else compile_template(definition.output),
+    )
+
+
+def _step(node: Node, kind: NodeKind) -> Step:
+    return Step(
+        node=node,
+        kind=kind,
+        body=compile_body(node.config),
+        item_key=None if node.item_key is None else compile_template(node.item_key),
+        timeout=_duration(node.timeout),
+    )
+
+
+def _policy(retry: JsonObject | None, kind: NodeKind) -> RetryPolicy:
+    usual = NETWORK_RETRY if kind is NodeKind.EFFECT else NO_RETRY
+    if retry is None:
+        return usual
+    attempts, multiplier, on = retry.get("maxAttempts"), retry.get("multiplier"), retry.get("on")
+    return RetryPolicy(
+        max_attempts=attempts if isinstance(attempts, int) else NETWORK_RETRY.max_attempts,
+        initial_delay=_seconds(retry.get("initialDelay"), usual.initial_delay),
+        multiplier=float(multiplier) if isinstance(multiplier, int | float) else usual.multiplier,
+        max_delay=_seconds(retry.get("maxDelay"), usual.max_delay),
+        jitter=retry.get("jitter") is not False,
+        on=frozenset(str(name) for name in on) if isinstance(on, list) else None,
+    )
+
+
+def _seconds(value: Json, usual: float) -> float:
+    duration = _duration(value)
+    return usual if duration is None else duration.total_seconds()
+
+
+def _duration(value: Json) -> timedelta | None:
+    return parse_duration(value) if isinstance(value, str | int | float) else None

@@ -1,0 +1,262 @@
+"""Executions and their journal: every write of an owner is fenced, every claim is one statement."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, select, update
+
+from muster.engine.ports import (
+    FIRST_FENCE,
+    Checkpoint,
+    JournalRow,
+    Lost,
+    NewExecution,
+    NotWritten,
+    OwnedExecution,
+    Progress,
+)
+from muster.engine.state import ExecutionStatus
+from muster.store.committer import GroupCommitter
+from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.dialect import claim, insert_rows, now, update_rows, upsert
+from muster.store.tables import node_execution, workflow_execution
+
+E = workflow_execution.c
+J = node_execution.c
+JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
+LIVE_AND_PARKED = (ExecutionStatus.PAUSED, ExecutionStatus.WAITING)
+T = TypeVar("T")
+
+
+class Starting:
+    """Begins executions: they are there, running and owned."""
+
+    key_may_repeat = True
+
+    def __init__(self, lease: timedelta) -> None:
+        self._lease = lease
+
+    def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[None]:
+        at = now(connection)
+        insert_rows(connection, workflow_execution, [_new_row(item, at, at + self._lease) for item in items])
+        return [None] * len(items)
+
+
+class Progressing:
+    """Writes what owners have done, for those who still are owners.
+
+    The rows are locked first, in the order of their ids, so that no two batches wait for each other; an item
+    whose fence is not its row's has lost its execution, and nothing of it is written.
+    """
+
+    key_may_repeat = True
+
+    def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
+        fences = _locked_fences(connection, {item.execution_id for item in items})
+        owned = [fences.get(item.execution_id) == item.fence for item in items]
+        kept = [item for item, mine in zip(items, owned, strict=True) if mine]
+        _write_journal(connection, kept)
+        _write_checkpoints(connection, kept)
+        return owned
+
+
+def _locked_fences(connection: Connection, ids: set[str]) -> dict[str, int]:
+    chosen = select(E.id, E.fence).where(E.id.in_(sorted(ids))).order_by(E.id).with_for_update()
+    return {row.id: row.fence for row in connection.execute(chosen)}
+
+
+def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
+    """Of several rows for one place the last is how it stands."""
+    rows = {
+        (item.execution_id, row.node, row.visit, row.item_key): _journal_row(item.execution_id, row)
+        for item in items
+        for row in item.rows
+    }
+    if rows:
+        upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
+
+
+def _write_checkpoints(connection: Connection, items: Iterable[Progress]) -> None:
+    at = now(connection)
+    rows = {
+        item.execution_id: _checkpoint_row(item.execution_id, item.checkpoint, at)
+        for item in items
+        if item.checkpoint is not None
+    }
+    if rows:
+        update_rows(connection, workflow_execution, list(rows.values()), ("id",))
+
+
+class ExecutionRepository:
+    """`engine.ports.Executions` on a database."""
+
+    def __init__(self, database: Database, committer: GroupCommitter, lease: timedelta) -> None:
+        self._database, self._committer, self._lease = database, committer, lease
+        self._starting, self._progressing = Starting(lease), Progressing()
+
+    async def start(self, new: NewExecution) -> None:
+        try:
+            await self._committer.submit(self._starting, new, new.id)
+        except (Unavailable, CommitUnknown) as away:
+            raise NotWritten(str(away)) from away
+
+    async def write(self, progress: Progress) -> None:
+        try:
+            mine = await self._committer.submit(self._progressing, progress, progress.execution_id)
+        except (Unavailable, CommitUnknown) as away:
+            raise NotWritten(str(away)) from away
+        if not mine:
+            raise Lost(f"execution {progress.execution_id} is another's")
+
+    async def renew(self, owner: str) -> None:
+        def work(connection: Connection) -> None:
+            until = now(connection) + self._lease
+            connection.execute(update(workflow_execution).where(E.owner == owner).values(lease_until=until))
+
+        await self._database.write(work)
+
+    async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
+        def due(at: datetime) -> ColumnElement[bool]:
+            return and_(E.resume_at <= at, E.owner.is_(None), E.status.in_(LIVE_AND_PARKED))
+
+        return await self._claim(owner, limit, due, resumed=True)
+
+    async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
+        return await self._claim(owner, limit, lambda at: E.lease_until < at, resumed=False)
+
+    async def claim_of_earlier(self, owner: str, instance: str, limit: int) -> Sequence[OwnedExecution]:
+        def earlier(_: datetime) -> ColumnElement[bool]:
+            return and_(E.owner.startswith(f"{instance}/", autoescape=True), E.owner != owner)
+
+        return await self._claim(owner, limit, earlier, resumed=False)
+
+    async def next_due(self) -> datetime | None:
+        free = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
+        return await self._database.read(lambda connection: connection.scalar(free))
+
+    async def _claim(
+        self, owner: str, limit: int, wanted: Callable[[datetime], ColumnElement[bool]], resumed: bool
+    ) -> Sequence[OwnedExecution]:
+        def work(connection: Connection) -> list[OwnedExecution]:
+            at = now(connection)
+            values = _taken(owner, at, self._lease, resumed)
+            chosen = select(E.id).where(wanted(at)).order_by(E.id).limit(limit)
+            rows = claim(connection, workflow_execution, chosen, values, list(E))
+            return _with_journals(connection, rows)
+
+        return await self._database.write(work)
+
+
+def _taken(owner: str, at: datetime, lease: timedelta, resumed: bool) -> dict[str, object]:
+    taken = {
+        "owner": owner,
+        "lease_until": at + lease,
+        "fence": E.fence + 1,
+        "resume_at": None,
+        "updated_at": at,
+    }
+    if resumed:
+        return {**taken, "status": ExecutionStatus.RESUMING, "resumed_at": at, "resumed_by": owner}
+    return {**taken, "takeovers": E.takeovers + 1}
+
+
+def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
+    journals: dict[str, list[JournalRow]] = defaultdict(list)
+    wanted = select(node_execution).where(J.execution_id.in_([row.id for row in rows]))
+    for row in connection.execute(wanted) if rows else ():
+        journals[row.execution_id].append(_journal_of(row))
+    return [_owned(row, journals[row.id]) for row in rows]
+
+
+def _owned(row: Row[Any], journal: Sequence[JournalRow]) -> OwnedExecution:
+    return OwnedExecution(
+        id=row.id,
+        workflow_id=row.workflow_id,
+        version_id=row.workflow_version_id,
+        institute_id=row.institute_id,
+        fence=row.fence,
+        started_at=row.started_at,
+        status=ExecutionStatus(row.status),
+        context=row.context,
+        state=row.state or {},
+        takeovers=row.takeovers,
+        journal=journal,
+    )
+
+
+def _new_row(new: NewExecution, at: datetime, until: datetime) -> dict[str, object]:
+    return {
+        "id": new.id,
+        "workflow_id": new.workflow_id,
+        "workflow_version_id": new.version_id,
+        "trigger_id": new.trigger_id,
+        "status": ExecutionStatus.RUNNING.value,
+        "idempotency_key": new.idempotency_key,
+        "context": new.context,
+        "owner": new.owner,
+        "lease_until": until,
+        "fence": FIRST_FENCE,
+        "parent_execution_id": new.parent_id,
+        "tags": list(new.tags),
+        "institute_id": new.institute_id,
+        "started_at": new.started_at,
+        "updated_at": at,
+    }
+
+
+def _checkpoint_row(execution_id: str, checkpoint: Checkpoint, at: datetime) -> dict[str, object]:
+    """With its checkpoint an owner lets go: no owner, no lease, and a due time if it has one."""
+    failure = checkpoint.failure
+    return {
+        "id": execution_id,
+        "status": checkpoint.status.value,
+        "context": checkpoint.context,
+        "state": checkpoint.state,
+        "output": checkpoint.output,
+        "current_node_id": checkpoint.current_node,
+        "resume_at": checkpoint.resume_at,
+        "owner": None,
+        "lease_until": None,
+        "takeovers": 0,
+        "error_type": failure.type if failure else None,
+        "error_message": failure.message if failure else None,
+        "completed_at": at if checkpoint.is_final else None,
+        "updated_at": at,
+    }
+
+
+def _journal_row(execution_id: str, row: JournalRow) -> dict[str, object]:
+    return {
+        "execution_id": execution_id,
+        "node_id": row.node,
+        "visit": row.visit,
+        "item_key": row.item_key,
+        "seq": row.seq,
+        "attempt": row.attempt,
+        "status": row.status,
+        "output": row.output,
+        "changes": row.changes,
+        "error": row.error,
+        "due_at": row.due,
+        "started_at": row.started_at,
+        "completed_at": row.completed_at,
+    }
+
+
+def _journal_of(row: Row[Any]) -> JournalRow:
+    return JournalRow(
+        node=row.node_id,
+        visit=row.visit,
+        item_key=row.item_key,
+        seq=row.seq,
+        attempt=row.attempt,
+        status=row.status,
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+        output=row.output,
+        changes=row.changes,
+        error=row.error,
+        due=row.due_at,
+    )

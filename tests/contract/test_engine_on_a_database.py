@@ -1,0 +1,119 @@
+"""Executions from start to end, through the real store, on every database."""
+
+import asyncio
+
+import pytest
+
+from engine_house import House, Told, chain, node
+from muster.engine.handlers import Done
+from muster.engine.ports import Lost, Progress
+from muster.engine.state import Failure
+from muster.model.workflow import Definition, Edge
+from muster.store.database import Database
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def house(database: Database, told: Told) -> House:
+    return House(database, told)
+
+
+async def test_an_execution_runs_its_nodes_in_order_and_completes(house: House, told: Told) -> None:
+    await house.define(chain(node("a"), node("b", "SET", config={"n": "#{n + 1}"}), node("c")))
+    execution = await house.run(n=1)
+    row = await house.row(execution)
+    assert told.said == ["a", "c"]
+    assert (row["status"], row["owner"], row["resume_at"]) == ("COMPLETED", None, None)
+    assert row["context"] == {"n": 2}
+    assert row["completed_at"] is not None
+    assert await house.journal(execution) == [
+        ("a", "", "completed"),
+        ("b", "", "completed"),
+        ("c", "", "completed"),
+    ]
+
+
+async def test_a_fork_joins_once(house: House, told: Told) -> None:
+    nodes = tuple(node(name) for name in "abcd")
+    edges = tuple(Edge(*pair) for pair in ("ab", "ac", "bd", "cd"))
+    await house.define(Definition("diamond", nodes, edges))
+    await house.run()
+    assert sorted(str(said) for said in told.said) == ["a", "b", "c", "d"]
+    assert told.said[-1] == "d"
+
+
+async def test_a_failure_is_kept_with_the_node_that_failed(house: House, told: Told) -> None:
+    told.answers = [Done(), Failure("Refused", "not today")]
+    await house.define(chain(node("a"), node("b"), node("c")))
+    row = await house.row(await house.run())
+    assert (row["status"], row["current_node_id"]) == ("FAILED", "b")
+    assert (row["error_type"], row["error_message"]) == ("Refused", "not today")
+    assert told.said == ["a", "b"]
+
+
+async def test_a_failure_that_may_pass_is_tried_again(house: House, told: Told) -> None:
+    told.answers = [Failure("Busy", "later", retryable=True)]
+    await house.define(chain(node("a", retry={"maxAttempts": 2, "initialDelay": 0.01})))
+    row = await house.row(await house.run())
+    assert row["status"] == "COMPLETED"
+    assert len(told.did) == 2
+    assert told.did[0][0] == told.did[1][0], "a repeat carries the same key"
+
+
+async def test_a_long_pause_is_taken_up_when_it_is_due(house: House, told: Told) -> None:
+    await house.define(chain(node("a", "SLEEP", config={"seconds": 1.2}), node("b")))
+    execution = await house.run()
+    assert (await house.row(execution))["status"] == "PAUSED"
+    assert await house.instance.take_due() == 0, "never early"
+    await asyncio.sleep(1.3)
+    assert await house.instance.take_due() == 1
+    await house.instance.ended(execution)
+    row = await house.row(execution)
+    assert row["status"] == "COMPLETED"
+    assert row["resumed_by"] == house.instance.name.owner
+    assert told.said == ["b"]
+
+
+async def test_each_item_is_journaled_and_a_retry_repeats_only_what_failed(house: House, told: Told) -> None:
+    told.answers = [Done("ok 1"), Failure("Busy", "later", retryable=True), Done("ok 3")]
+    each = {"on": "#{people}", "forEach": {"say": "#{item}", "concurrency": 1}}
+    await house.define(chain(node("a", config=each, retry={"initialDelay": 0.01})))
+    execution = await house.run(people=["x", "y", "z"])
+    assert told.said == ["x", "y", "z", "y"]
+    assert (await house.row(execution))["status"] == "COMPLETED"
+    assert await house.journal(execution) == [
+        ("a", "0", "completed"),
+        ("a", "1", "completed"),
+        ("a", "2", "completed"),
+        ("a", "", "completed"),
+    ]
+
+
+async def test_who_restarts_takes_back_what_it_held_and_repeats_no_journaled_effect(
+    database: Database, told: Told
+) -> None:
+    before = House(database, told, "here")
+    await before.define(chain(node("a"), node("b"), node("c")))
+    told.hangs_at = "b"
+    execution = await before.start()
+    await told.hanging.wait()
+    told.hangs_at = None
+    after = House(database, told, "here")
+    after.programs = before.programs
+    assert await House(database, told, "there").instance.take_back() == 0, "another instance's"
+    assert await after.instance.take_back() == 1
+    await after.instance.ended(execution)
+    assert told.said == ["a", "b", "b", "c"], "a was journaled; b, which had no result, is done again"
+    assert (await after.row(execution))["status"] == "COMPLETED"
+
+
+async def test_an_owner_that_was_overtaken_writes_nothing_more(database: Database, told: Told) -> None:
+    house = House(database, told)
+    await house.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
+    execution = await house.run()
+    with pytest.raises(Lost):
+        await house.executions.write(Progress(execution, 99, ()))

@@ -1,0 +1,147 @@
+"""A small engine for tests: a real store, nodes that tell what they did, executions driven to their end."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import pairwise
+
+from sqlalchemy import Connection, select
+
+from muster.engine.attempt import Attempts
+from muster.engine.drive import Driver
+from muster.engine.handlers import Call, Done, Handlers, Outcome, Suspend
+from muster.engine.instance import Instance, Name
+from muster.engine.ports import NewExecution
+from muster.engine.program import Program, compile_program
+from muster.engine.state import Failure, Phase
+from muster.expr import compile_template
+from muster.kit.clock import Clock, SystemClock
+from muster.kit.ids import TimeOrderedIds
+from muster.model.json import JsonObject
+from muster.model.node_type import NodeKind, NodeType
+from muster.model.workflow import Definition, Edge, Node
+from muster.store.committer import GroupCommitter
+from muster.store.database import Database
+from muster.store.dialect import insert_rows
+from muster.store.executions import ExecutionRepository
+from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
+
+LEASE = timedelta(seconds=30)
+
+
+def node_type(name: str, kind: NodeKind) -> NodeType:
+    return NodeType(name, kind, "test", name, "", {})
+
+
+TYPES = {
+    "SET": node_type("SET", NodeKind.PURE),
+    "TELL": node_type("TELL", NodeKind.EFFECT),
+    "SLEEP": node_type("SLEEP", NodeKind.WAIT),
+}
+
+
+@dataclass
+class Told:
+    """What effects did, in order: their keys and parameters. `answers` are what the next ones come to;
+    saying `hangs_at` never ends."""
+
+    did: list[tuple[str, JsonObject]] = field(default_factory=list)
+    answers: list[Done | Failure] = field(default_factory=list)
+    hangs_at: str | None = None
+    hanging: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def tell(self, params: JsonObject, call: Call) -> Done | Failure:
+        self.did.append((call.key, params))
+        if params.get("say") == self.hangs_at:
+            self.hanging.set()
+            await asyncio.Event().wait()
+        return self.answers.pop(0) if self.answers else Done({"told": params.get("say")})
+
+    @property
+    def said(self) -> list[object]:
+        return [params.get("say") for _, params in self.did]
+
+
+def set_fields(config: JsonObject, call: Call) -> Done | Failure:
+    value = compile_template(config).resolve(call.scope)
+    assert isinstance(value, dict)
+    return Done(value, value)
+
+
+def sleep(params: JsonObject, call: Call) -> Outcome:
+    seconds = params["seconds"]
+    assert isinstance(seconds, int | float)
+    if call.woken:
+        return Done({"slept": seconds})
+    return Suspend(Phase.PAUSED, "paused", call.now + timedelta(seconds=seconds))
+
+
+def node(node_id: str, kind: str = "TELL", **facts: object) -> Node:
+    config = facts.pop("config", {"say": node_id})
+    return Node(node_id, kind, config, is_start=node_id == "a", **facts)
+
+
+def chain(*nodes: Node) -> Definition:
+    edges = (Edge(one.id, two.id) for one, two in pairwise(nodes))
+    return Definition("chain", nodes, tuple(edges))
+
+
+class House:
+    """An engine over a database. Several may share one, each under its own name."""
+
+    def __init__(
+        self, database: Database, told: Told, name: str = "here", clock: Clock | None = None
+    ) -> None:
+        self.database, self.told, self.clock = database, told, clock or SystemClock()
+        self.ids = TimeOrderedIds(self.clock)
+        self.committer = GroupCommitter(database)
+        self.executions = ExecutionRepository(database, self.committer, LEASE)
+        self.programs: dict[int, Program] = {}
+        handlers = Handlers({"TELL": told.tell}, {"SET": set_fields}, {"SLEEP": sleep})
+        attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0)
+        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
+        self.instance = Instance(Name(name, self.ids.new()), self.executions, driver, self.program)
+
+    async def program(self, version_id: int) -> Program:
+        return self.programs[version_id]
+
+    async def define(self, definition: Definition) -> None:
+        """Make a definition known, as if it had been saved as version 1."""
+        self.programs[1] = compile_program(definition, TYPES)
+        await self.database.write(lambda connection: _save(connection, self.clock))
+
+    async def run(self, **context: object) -> str:
+        """Start an execution, and wait until it has parked or ended."""
+        execution = await self.start(**context)
+        await self.instance.ended(execution)
+        return execution
+
+    async def start(self, **context: object) -> str:
+        owner = self.instance.name.owner
+        new = NewExecution(self.ids.new(), "w1", 1, "", owner, dict(context), self.clock.now())
+        await self.instance.start(new)
+        return new.id
+
+    async def row(self, execution_id: str) -> dict[str, object]:
+        found = select(workflow_execution).where(workflow_execution.c.id == execution_id)
+        row = await self.database.read(lambda connection: connection.execute(found).one())
+        return dict(row._mapping)
+
+    async def journal(self, execution_id: str) -> list[tuple[object, ...]]:
+        found = (
+            select(node_execution.c.node_id, node_execution.c.item_key, node_execution.c.status)
+            .where(node_execution.c.execution_id == execution_id)
+            .order_by(node_execution.c.seq, node_execution.c.item_key)
+        )
+        rows = await self.database.read(lambda connection: connection.execute(found).all())
+        return [tuple(row) for row in rows]
+
+
+def _save(connection: Connection, clock: Clock) -> None:
+    at = clock.now()
+    kinds = {"kind": "orchestrated", "status": "ACTIVE", "workflow_type": "MANUAL"}
+    named = {"id": "w1", "key": "w1", "name": "w1", **kinds}
+    insert_rows(connection, workflow, [{**named, "created_at": at, "updated_at": at}])
+    version = {"id": 1, "workflow_id": "w1", "version": 1, "definition": {}}
+    made = {"checksum": "", "created_by": "test", "created_at": at}
+    insert_rows(connection, workflow_version, [{**version, **made}])

@@ -8,8 +8,9 @@ SOURCE = Path(__file__).parents[2] / "src" / "muster"
 LAYERS = [
     {"app"},
     {"sim"},
-    {"api", "store"},
-    {"engine", "nodes"},
+    {"api", "net", "store"},
+    {"nodes"},
+    {"engine"},
     {"definitions"},
     {"expr", "kit"},
     {"model"},

@@ -11,6 +11,8 @@ from muster.expr.limits import CHARACTERS_PER_OPERATION, Frame
 from muster.expr.steps import Apply, Run
 from muster.model.json import Json
 
+NUMBERS = frozenset({int, float})
+
 Order: TypeAlias = Callable[[Any, Any], bool]  # as the operators themselves are typed
 
 
@@ -84,11 +86,10 @@ def elvis(value: Run, otherwise: Run) -> Run:
 def charge_operands(frame: Frame, left: Json, right: Json) -> None:
     """Joining and comparing look through whatever they are given."""
     for value in (left, right):
-        if type(value) is str:
-            if len(value) > CHARACTERS_PER_OPERATION:
-                frame.spend_on(value)
-        elif isinstance(value, list | Mapping):
-            frame.spend_on(value)
+        kind = type(value)
+        if kind in NUMBERS or (kind is str and len(value) <= CHARACTERS_PER_OPERATION):  # type: ignore[arg-type]  # str
+            continue
+        frame.spend_on(value)
 
 
 def compare_with(decide: Order, left: Run, limit: Json, column: int) -> Run:
@@ -147,7 +148,8 @@ def relation(symbol: str, left: Run, right: Run, column: int) -> Run:
     def run(frame: Frame) -> Json:
         first, second = left(frame), right(frame)
         try:
-            charge_operands(frame, first, second)
+            if type(first) not in NUMBERS or type(second) not in NUMBERS:
+                charge_operands(frame, first, second)
             return decide(first, second, frame)
         except ExpressionError as error:
             raise error.placed(column) from None

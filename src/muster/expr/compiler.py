@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from muster.expr import operators
 from muster.expr.charges import charge_call, charge_result
 from muster.expr.closures import (
+    NUMBERS,
     Order,
     at_element,
     at_root,
@@ -22,7 +23,7 @@ from muster.expr.closures import (
 from muster.expr.convert import boolean, java_text, shown
 from muster.expr.errors import ExpressionError
 from muster.expr.functions import CONTEXTUAL, PLAIN
-from muster.expr.limits import Frame
+from muster.expr.limits import CHARACTERS_PER_OPERATION, Frame
 from muster.expr.steps import (
     Apply,
     Run,
@@ -159,11 +160,12 @@ class Compiler:
         """`item.remainingDays`, the shape of most of what is read, in one closure."""
         match node:
             case Path(origin=Name() as origin, steps=(Property(safe=False) as step,)):
-                read, name = self._name(origin), step.name
+                read, variable, name = self._name(origin), origin.name, step.name
                 spot = Spot(self._text, node.start, origin.end, step.start, step.end)
 
                 def read_property(frame: Frame) -> Json:
-                    value = read(frame)
+                    this = frame.this
+                    value = this[variable] if type(this) is dict and variable in this else read(frame)
                     return value.get(name) if type(value) is dict else other_property(value, name, spot)
 
                 return read_property
@@ -212,8 +214,7 @@ class Compiler:
         name, column, arguments = node.name, node.start + 1, self._arguments(node.arguments)
         if name in CONTEXTUAL:
             self.identifies |= name == "uuid"
-            contextual = CONTEXTUAL[name]
-            return lambda frame: contextual(frame, column, *(argument(frame) for argument in arguments))
+            return _contextual(CONTEXTUAL[name], column, arguments)
         plain = PLAIN[name]
 
         def call(frame: Frame) -> Json:
@@ -239,8 +240,16 @@ class Compiler:
             value = first(frame)
             for reckon, column, operand in rest:
                 other = operand(frame)
+                if (
+                    reckon is operators.add
+                    and type(value) is str
+                    and type(other) is str
+                    and len(value) + len(other) <= CHARACTERS_PER_OPERATION
+                ):
+                    value += other  # the usual way to make a text, and too short to be charged for
+                    continue
                 try:
-                    if type(value) is not int or type(other) is not int:
+                    if type(value) not in NUMBERS or type(other) not in NUMBERS:
                         charge_operands(frame, value, other)
                     value = reckon(value, other)
                 except ExpressionError as error:
@@ -268,9 +277,15 @@ class Compiler:
 
     def _logic(self, node: Logic) -> Run:
         operands = [self._condition(operand) for operand in node.operands]
-        if node.operator == "and":
-            return lambda frame: all(operand(frame) for operand in operands)
-        return lambda frame: any(operand(frame) for operand in operands)
+        settles = node.operator == "or"  # the first operand with this value decides
+
+        def run(frame: Frame) -> Json:
+            for operand in operands:
+                if operand(frame) is settles:
+                    return settles
+            return not settles
+
+        return run
 
     def _condition(self, node: Syntax) -> Callable[[Frame], bool]:
         run, column = self.compile(node), node.start + 1
@@ -325,3 +340,16 @@ class Compiler:
             return java_text(value)
 
         return key
+
+
+def _contextual(call: Callable[..., Json], column: int, arguments: tuple[Run, ...]) -> Run:
+    """A function that reads the state of the evaluation."""
+
+    def run(frame: Frame) -> Json:
+        operands = [argument(frame) for argument in arguments]
+        try:
+            return call(frame, column, *operands)
+        except ExpressionError as error:
+            raise error.placed(column) from None
+
+    return run

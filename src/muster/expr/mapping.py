@@ -1,12 +1,15 @@
 """Where in received data an output is found: JSONPath (RFC 9535), or a plain path."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, cast
 
 import jsonpath
+from jsonpath.filter import BaseExpression, FilterQuery
 from jsonpath.function_extensions import ExpressionType, FilterFunction
+from jsonpath.selectors import Filter as FilterSelector
 
 from muster.expr import patterns
 from muster.expr.errors import ExpressionError, ExpressionSyntaxError, LimitError
@@ -14,7 +17,7 @@ from muster.expr.paths import plain_path
 from muster.model.json import Json
 
 _LONGEST = 4 * 1024
-_NODES = 50_000
+_NODES = 20_000
 
 _left: ContextVar[list[int]] = ContextVar("nodes that a query may still visit")
 
@@ -30,6 +33,34 @@ class _CountedMatch(jsonpath.JSONPathMatch):
         if left[0] < 0:
             raise LimitError(f"the path visits more than {_NODES:,} values")
         super().__init__(**parts)  # type: ignore[arg-type]  # handed on as they came
+
+
+class _CountedPath(jsonpath.JSONPath):
+    """A query whose nodes are counted, and whose data is taken as it is: a text is not read as JSON."""
+
+    def finditer(self, data: Any, *, filter_context: Any = None) -> Iterable[jsonpath.JSONPathMatch]:
+        root = _CountedMatch(filter_context={}, obj=data, parent=None, path="$", parts=(), root=data)
+        nodes: Iterable[jsonpath.JSONPathMatch] = [root]
+        for segment in self.segments:
+            nodes = segment.resolve(nodes)
+        return nodes
+
+
+def _counted(path: jsonpath.JSONPath) -> _CountedPath:
+    """The same query, counting its own nodes and those of every query in its filters."""
+    selectors = [selector for segment in path.segments for selector in segment.selectors]
+    for selector in selectors:
+        if isinstance(selector, FilterSelector):
+            _count_within(selector.expression)
+    return _CountedPath(env=path.env, segments=path.segments)
+
+
+def _count_within(expression: BaseExpression) -> None:
+    if isinstance(expression, FilterQuery):
+        expression.path = _counted(expression.path)
+    else:
+        for child in expression.children():
+            _count_within(child)
 
 
 class _Pattern(FilterFunction):
@@ -51,8 +82,6 @@ class _Pattern(FilterFunction):
 
 
 class _Queries(jsonpath.JSONPathEnvironment):
-    match_class = _CountedMatch
-
     def setup_function_extensions(self) -> None:
         super().setup_function_extensions()
         self.function_extensions["match"] = _Pattern("")
@@ -95,12 +124,12 @@ def _query(text: str) -> Callable[[Json], tuple[Json, bool]]:
         reason = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
         raise ExpressionSyntaxError(f"'{text[:80]}' is not a JSONPath (RFC 9535): {reason}") from None
     assert isinstance(path, jsonpath.JSONPath), "strict mode has no compound paths"
-    single = path.singular_query()
+    query, single = _counted(path), path.singular_query()
 
     def lookup(data: Json) -> tuple[Json, bool]:
         token = _left.set([_NODES])
         try:
-            values: list[Json] = path.findall(data)  # type: ignore[assignment]  # any JSON value will do
+            values = [cast(Json, node.obj) for node in query.finditer(data)]  # parts of the data
         except (jsonpath.JSONPathError, RecursionError):
             raise LimitError("the data is nested too deeply for the path") from None
         finally:

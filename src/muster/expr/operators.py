@@ -30,12 +30,10 @@ def finite(value: float) -> float:
 
 def _fractions(left: Json, right: Json) -> tuple[float, float] | None:
     """Both as fractions, if both are numbers."""
-    if not (_is_number(left) and _is_number(right)):
-        return None
-    assert isinstance(left, int | float)
-    assert isinstance(right, int | float)
     try:
-        return float(left), float(right)
+        if (type(left) is float or type(left) is int) and (type(right) is float or type(right) is int):
+            return float(left), float(right)
+        return None
     except OverflowError:
         raise ExpressionError(
             "the number is too large to reckon with fractions", "EXPRESSION_ARITHMETIC"
@@ -46,6 +44,8 @@ def add(left: Json, right: Json) -> Json:
     """A sum, or a text if either side is one: then the other becomes text too, and `null` is 'null'."""
     if type(left) is int and type(right) is int:
         return left + right
+    if type(left) is float and type(right) is float:
+        return finite(left + right)
     if type(left) is str or type(right) is str:
         first = left if type(left) is str else spring_text(left)
         second = right if type(right) is str else spring_text(right)

@@ -128,7 +128,7 @@ def each_step(operator: str, body: Run, cost: int, safe: bool, spot: Spot) -> Ap
         def visit(element: Json) -> Json:
             frame.left -= cost
             if frame.left < 0:
-                frame.spend(0)
+                frame.spend(0)  # says what was passed
             frame.this = frame.element = element
             return body(frame)
 

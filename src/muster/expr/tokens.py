@@ -1,8 +1,8 @@
 """Text to tokens. What may never be written is refused here or in the parser, with its column."""
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from muster.expr import limits
 from muster.expr.errors import ExpressionSyntaxError, LimitError
@@ -17,8 +17,7 @@ class Kind(Enum):
     END = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One word of an expression. `start` and `end` are offsets in the compiled text."""
 
     kind: Kind
@@ -27,6 +26,7 @@ class Token:
     end: int
 
 
+_PLAIN_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(
     r"0[xX](?P<hex>[0-9a-fA-F]*)[lL]?"
@@ -58,6 +58,8 @@ def tokenise(text: str, start: int = 0, delimited: bool = False) -> list[Token]:
             raise LimitError(f"an expression may have {limits.SOURCE:,} characters at most", start + 1)
         if position == len(text):
             break
+        if len(tokens) == limits.OPERATIONS:
+            raise LimitError(f"an expression may have {limits.OPERATIONS:,} words at most", position + 1)
         token = _token(text, position)
         if token.kind is Kind.SYMBOL:
             if token.value == "}" and open_braces == 0 and delimited:
@@ -95,7 +97,8 @@ def _is_letter(character: str) -> bool:
 
 
 def _name(text: str, position: int) -> Token:
-    end = position + 1
+    plain = _PLAIN_NAME.match(text, position)
+    end = plain.end() if plain else position + 1
     while end < len(text) and (
         _is_letter(text[end]) or text[end] in "_$" or (text[end].isascii() and text[end].isdigit())
     ):

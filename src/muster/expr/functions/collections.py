@@ -90,7 +90,10 @@ def distinct(items: Json) -> Json:
     >>> run("distinct({1, 2, 1})")
     [1, 2]
     """
-    return list({_identity(item): item for item in reversed(items_of(items))}.values())[::-1]
+    seen: dict[tuple[type, Json], Json] = {}
+    for item in items_of(items):
+        seen.setdefault(_identity(item), item)
+    return list(seen.values())
 
 
 def _identity(value: Json) -> tuple[type, Json]:

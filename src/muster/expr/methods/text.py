@@ -72,10 +72,10 @@ def starts_with(target: Json, prefix: Json, offset: Json = 0) -> Json:
     True
     """
     text, start = text_target("startsWith", target), whole(offset)
-    if start < 0:
-        return False
+    if start < 0 and prefix is None:
+        return False  # Java looks no further than the offset
     beginning = as_text(prefix)
-    return start <= len(text) and text.startswith(beginning, start)
+    return 0 <= start <= len(text) and text.startswith(beginning, start)
 
 
 def ends_with(target: Json, suffix: Json) -> Json:

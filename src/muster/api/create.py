@@ -1,0 +1,128 @@
+"""The application: routes, refusals and the layers around them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp
+
+from muster.api.answers import refusal
+from muster.api.auth import AuthError
+from muster.api.bodies import BodyLimits
+from muster.api.describe import openapi_document
+from muster.api.frame import Frame
+from muster.api.guard import OwnMachineOnly, as_refused
+from muster.api.metrics import HttpMetrics
+from muster.api.parts import Parts
+from muster.api.problems import Code, Refused, fault
+from muster.api.routes import diagrams, expressions, health, node_types, pages, templates, tokens, workflows
+from muster.definitions.library import Invalid, NotFound
+from muster.definitions.pointers import child
+from muster.definitions.ports import Stale, Taken
+from muster.model.problems import Problem
+from muster.model.stored import BadCursor
+
+_log = structlog.get_logger("muster.api")
+
+_WEB = (node_types, templates, diagrams, workflows, expressions, tokens, pages)
+
+Handler = Callable[[Request, Any], Awaitable[Response]]
+
+
+def create_api(parts: Parts) -> ASGIApp:
+    """Everything that answers HTTP. Without the role `web`, only health and metrics are there."""
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.parts = parts
+    # Taken over as they are: including a router instead would match every path twice. Fixed paths come
+    # before those with an id in the same place.
+    for module in (health, *_WEB) if parts.web else (health,):
+        app.router.routes.extend(module.router.routes)
+    app.state.openapi = openapi_document(app, parts.version)
+    for kind, handler in _handlers(parts).items():
+        app.add_exception_handler(kind, handler)
+    limited = BodyLimits(app, parts.body_limit, parts.body_timeout)
+    return Frame(OwnMachineOnly(limited, parts.authenticator), HttpMetrics(parts.registry))
+
+
+def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
+    """From what the use cases raise to what the caller is told."""
+    found: dict[type[Exception], Handler] = {
+        Refused: _answering(lambda error: error),
+        AuthError: _answering(as_refused),
+        NotFound: _answering(lambda error: Refused(Code.NOT_FOUND, f"{error}.")),
+        Invalid: _answering(_invalid),
+        Taken: _answering(lambda error: Refused(Code.TAKEN, f"{error.key!r} is in use already.")),
+        Stale: _answering(_stale),
+        BadCursor: _answering(lambda error: Refused(Code.INVALID_CURSOR, "No list has given this cursor.")),
+        RequestValidationError: _answering(_bad_parameters),
+        HTTPException: _answering(_framework),
+        ClientDisconnect: _left,
+        Exception: _answering(lambda error: fault()),
+    }
+    found.update(dict.fromkeys(parts.unavailable, _unavailable))
+    found.update(dict.fromkeys(parts.unknown, _unknown))
+    return found
+
+
+def _answering(translate: Callable[[Any], Refused]) -> Handler:
+    async def handler(request: Request, error: Any) -> Response:
+        return refusal(translate(error))
+
+    return handler
+
+
+def _invalid(error: Invalid) -> Refused:
+    count = len(error.problems)
+    detail = error.problems[0].message if count == 1 else f"The definition has {count} mistakes."
+    return Refused(Code.INVALID_DEFINITION, detail, problems=error.problems)
+
+
+def _stale(error: Stale) -> Refused:
+    detail = f"The latest version is {error.current} by now."
+    return Refused(Code.STALE_VERSION, detail, headers={"ETag": f'"{error.current}"'})
+
+
+def _bad_parameters(error: RequestValidationError) -> Refused:
+    problems = [
+        Problem("INVALID_VALUE", child("", *detail["loc"]), f"`{detail['loc'][-1]}`: {detail['msg']}.")
+        for detail in error.errors()
+    ]
+    return Refused(Code.INVALID_PARAMETER, " ".join(p.message for p in problems), problems=problems)
+
+
+def _framework(error: HTTPException) -> Refused:
+    """What the router finds by itself: no such path, no such method."""
+    if error.status_code == 404:
+        return Refused(Code.NOT_FOUND, "There is nothing at this path.")
+    if error.status_code == 405:
+        return Refused(Code.METHOD_NOT_ALLOWED, "This path does not have that method.", headers=error.headers)
+    return Refused(Code.INTERNAL_ERROR, str(error.detail), status=error.status_code)
+
+
+async def _left(request: Request, error: ClientDisconnect) -> Response:
+    """The caller went away while sending: nobody reads this answer."""
+    return Response(status_code=400)
+
+
+async def _unavailable(request: Request, error: Exception) -> Response:
+    _log.warning("database unavailable", reason=str(error))
+    return refusal(
+        Refused(
+            Code.UNAVAILABLE,
+            "The database cannot be reached. Nothing was written.",
+            headers={"Retry-After": "1"},
+        )
+    )
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    _log.error("commit outcome unknown", reason=str(error))
+    return refusal(
+        Refused(
+            Code.OUTCOME_UNKNOWN, "The database left during the commit. It may have been written: look first."
+        )
+    )

@@ -1,0 +1,158 @@
+"""The OpenAPI document: what FastAPI derives from the routes, completed with what it cannot know."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Response
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from muster.api import shapes
+from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
+from muster.model.access import Role
+
+_PROBLEM = {"$ref": "#/components/schemas/ProblemDetails"}
+_OTHER_SHAPES: tuple[type[BaseModel], ...] = (
+    shapes.Activate,
+    shapes.TemplateBody,
+    shapes.Evaluate,
+    shapes.TokenBody,
+    shapes.ProblemDetails,
+    shapes.Drawing,
+)
+_COMMON = (Code.UNKNOWN_PARAMETER, Code.NOT_LOOPBACK, Code.INTERNAL_ERROR)
+_GUARDED = (Code.UNAUTHENTICATED, Code.FORBIDDEN, Code.RATE_LIMITED)
+
+# FastAPI's own type for these keyword arguments is a plain dictionary.
+Arguments = dict[str, Any]
+
+
+def described(
+    shape: type[BaseModel] | None,
+    *problems: Code,
+    role: Role | None = None,
+    status: int = 200,
+    body: Mapping[str, object] | None = None,
+    content: Mapping[str, object] | None = None,
+    headers: Mapping[str, object] | None = None,
+    notes: str = "",
+) -> Arguments:
+    """What a route's decorator says besides its path: the answer, every problem, the role and the body."""
+    answer: dict[str, object] = {"description": "What was asked for." if shape or content else "Done."}
+    if shape:
+        answer["model"] = shape
+    if content:
+        answer["content"] = content
+    if headers:
+        answer["headers"] = headers
+    extra: dict[str, object] = {"x-role": role.value if role else None}
+    extra["security"] = [{"token": []}] if role else []
+    if body:
+        extra["requestBody"] = {"required": True, "content": body}
+        problems += (Code.BODY_TOO_LARGE, Code.BODY_TOO_SLOW, Code.MALFORMED_BODY)
+    every = (*problems, *_COMMON, *(_GUARDED if role else ()))
+    return {
+        "status_code": status,
+        "response_class": Response,
+        "responses": {status: answer, **problem_answers(every)},
+        "openapi_extra": extra,
+        "description": notes or None,
+    }
+
+
+def problem_answers(codes: Sequence[Code]) -> dict[int | str, dict[str, Any]]:
+    """One answer for each status, naming the codes that it may carry."""
+    by_status: dict[int, list[Code]] = {}
+    for code in sorted(set(codes)):
+        by_status.setdefault(MEANINGS[code][0], []).append(code)
+    return {
+        status: {
+            "description": " ".join(f"`{code}`: {MEANINGS[code][1]}" for code in found),
+            "content": {MEDIA_TYPE: {"schema": _PROBLEM}},
+        }
+        for status, found in sorted(by_status.items())
+    }
+
+
+def json_body(shape: type[BaseModel], example: object) -> dict[str, object]:
+    schema = {"$ref": f"#/components/schemas/{shape.__name__}"}
+    return {"application/json": {"schema": schema, "example": example}}
+
+
+def definition_body(example: object, yaml: str) -> dict[str, object]:
+    """A workflow in any of its shapes, as JSON or YAML."""
+    schema = {"$ref": "#/components/schemas/DefinitionDocument"}
+    return {
+        "application/json": {"schema": schema, "example": example},
+        "application/yaml": {"schema": schema, "example": yaml},
+    }
+
+
+_DEFINITION: dict[str, object] = {
+    "title": "DefinitionDocument",
+    "description": (
+        "A workflow: `workflow` with `nodes`, each an `id`, a `type` and a `config`, and `routing` between "
+        "them; or `steps`. Every shape that the guide shows is read. Whatever is wrong comes back at once."
+    ),
+    "type": ["object", "array", "string", "number", "boolean", "null"],
+}
+
+
+def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
+    """Complete, and built once: FastAPI's document, our request shapes, problems and security."""
+    document = get_openapi(
+        title="Muster",
+        version=version,
+        openapi_version="3.1.0",
+        summary="Event-driven workflows: runs the processes you own and watches the processes you don't.",
+        routes=app.routes,
+        tags=[{"name": name, "description": text} for name, text in TAGS.items()],
+    )
+    _, definitions = models_json_schema([(shape, "validation") for shape in _OTHER_SHAPES])
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for name, schema in _moved(definitions["$defs"]).items():
+        schemas.setdefault(name, schema)
+    schemas["DefinitionDocument"] = _DEFINITION
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    document["components"]["securitySchemes"] = {
+        "token": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An OpenID access token, or an API token. Without an issuer none is needed.",
+        }
+    }
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            _without_framework_answers(operation)
+    return document
+
+
+TAGS = {
+    "workflows": "Definitions and their numbered versions.",
+    "diagrams": "Definitions drawn.",
+    "node templates": "Node configs that several nodes share.",
+    "node types": "What nodes there are, and the JSON Schema of each one's config.",
+    "expressions": "The language inside `#{}`.",
+    "tokens": "API tokens for programs.",
+    "health": "Whether this instance is well.",
+}
+
+
+def _without_framework_answers(operation: dict[str, Any]) -> None:
+    answer = operation["responses"].get("422", {})
+    if "application/json" in answer.get("content", {}):
+        del answer["content"]["application/json"]
+        if not answer["content"]:
+            del operation["responses"]["422"]
+
+
+def _moved(value: Any) -> Any:
+    """Pydantic's references point at `$defs`; OpenAPI keeps schemas under `components`."""
+    if isinstance(value, dict):
+        return {
+            key: inner.replace("#/$defs/", "#/components/schemas/") if key == "$ref" else _moved(inner)
+            for key, inner in value.items()
+        }
+    return [_moved(inner) for inner in value] if isinstance(value, list) else value

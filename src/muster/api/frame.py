@@ -1,0 +1,102 @@
+"""The outermost layer: every answer has ids and security headers, is counted, and gets a line in the log."""
+
+import time
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from muster.api.metrics import HttpMetrics
+from muster.api.problems import MEDIA_TYPE, fault, rendered
+from muster.api.tracing import RequestIds, current, ids_of
+
+_log = structlog.get_logger("muster.access")
+
+_SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+_CONTENT_POLICY = (
+    b"content-security-policy",
+    b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+)
+_CACHE_CONTROL = (b"cache-control", b"no-store")
+# Asked for every few seconds by those who watch over us: not worth a line each.
+_QUIET = frozenset({"/actuator/health", "/health/live", "/health/ready", "/metrics"})
+
+
+class Frame:
+    def __init__(self, app: ASGIApp, metrics: HttpMetrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        headers = dict(scope["headers"])
+        ids = ids_of(_text(headers.get(b"x-request-id")), _text(headers.get(b"traceparent")))
+        answer = _Answer(send, ids)
+        reset = current.set(ids)
+        started = time.perf_counter()
+        self._metrics.began()
+        with structlog.contextvars.bound_contextvars(request_id=ids.request_id, trace_id=ids.trace_id):
+            try:
+                await self._app(scope, receive, answer.send)
+            except Exception:
+                _log.exception("request failed", path=_path(scope))
+                await answer.failed()
+            finally:
+                self._ended(scope, answer.status, time.perf_counter() - started)
+                current.reset(reset)
+        return None
+
+    def _ended(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path_format", None)
+        self._metrics.ended(scope["method"], route, status, seconds)
+        say = _log.debug if route in _QUIET else _log.info
+        say("request", method=scope["method"], path=_path(scope), status=status, ms=round(seconds * 1000, 1))
+
+
+class _Answer:
+    """Adds our headers to the answer's start, and remembers its status. 499: the caller left first."""
+
+    def __init__(self, send: Send, ids: RequestIds) -> None:
+        self._send, self._ids = send, ids
+        self.status = 499
+        self._started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._started = True
+            self.status = message["status"]
+            message["headers"] = self._with_ours(list(message.get("headers", ())))
+        await self._send(message)
+
+    async def failed(self) -> None:
+        """Answer for a fault, unless something has answered already; what has begun can only be cut off."""
+        if self._started:
+            return
+        refused = fault()
+        body = rendered(refused, self._ids.request_id)
+        headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+        await self.send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+    def _with_ours(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        present = {name.lower() for name, _ in headers}
+        headers += _SECURITY_HEADERS
+        headers += [header for header in (_CONTENT_POLICY, _CACHE_CONTROL) if header[0] not in present]
+        headers.append((b"x-request-id", self._ids.request_id.encode()))
+        headers.append((b"x-trace-id", self._ids.trace_id.encode()))
+        return headers
+
+
+def _text(header: bytes | None) -> str | None:
+    return None if header is None else header.decode("latin-1")
+
+
+def _path(scope: Scope) -> str:
+    """The path as it was sent, still encoded: no line break can reach the log, and no query."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw[:300].decode("ascii", "replace").partition("?")[0]

@@ -1,0 +1,70 @@
+"""Who may come in: the caller is recognised, counted and checked before anything of the request is read."""
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from muster.api.answers import refusal
+from muster.api.auth import Authenticator, AuthError, require
+from muster.api.parts import Parts, parts_of
+from muster.api.problems import Code, Refused
+from muster.model.access import Caller, Role
+
+
+class OwnMachineOnly:
+    """Without an OpenID provider, `Host` and `Origin` must be loopback's, whatever is asked for."""
+
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
+        self._app, self._authenticator = app, authenticator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            try:
+                self._authenticator.check_address(headers.get("host"), headers.get("origin"))
+            except AuthError as refused:
+                return await refusal(as_refused(refused))(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+def as_refused(error: AuthError) -> Refused:
+    headers = {"WWW-Authenticate": error.challenge} if error.challenge else None
+    return Refused(error.code, error.message, status=error.status, headers=headers)
+
+
+async def recognised(request: Request, role: Role) -> Caller:
+    """The caller, if they may do what this role may, and have not asked too often."""
+    parts = parts_of(request)
+    headers = request.headers
+    caller = await parts.authenticator.authenticate(
+        headers.get("authorization"), headers.get("host"), headers.get("origin")
+    )
+    _count(parts, caller)
+    require(caller, role)
+    return caller
+
+
+def _count(parts: Parts, caller: Caller) -> None:
+    wait = parts.rates.take(f"{caller.how} {caller.institute_id} {caller.name}")
+    if wait:
+        raise Refused(
+            Code.RATE_LIMITED,
+            "Too many requests from this caller.",
+            headers={"Retry-After": str(math.ceil(wait))},
+        )
+
+
+def _needs(role: Role) -> Callable[[Request], Awaitable[Caller]]:
+    async def needed(request: Request) -> Caller:
+        return await recognised(request, role)
+
+    return needed
+
+
+Viewer = Annotated[Caller, Depends(_needs(Role.VIEWER))]
+Editor = Annotated[Caller, Depends(_needs(Role.EDITOR))]
+Admin = Annotated[Caller, Depends(_needs(Role.ADMIN))]

@@ -1,0 +1,1 @@
+"""Pages that the server renders itself: no script, nothing from elsewhere."""

@@ -1,0 +1,76 @@
+"""What the edge is given: use cases and ports, made by whoever builds the application."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+from fastapi import Depends, Request
+from prometheus_client import CollectorRegistry
+
+from muster.api.auth import Authenticator
+from muster.api.rates import Rates
+from muster.definitions.library import Library
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
+from muster.model.json import JsonObject
+from muster.model.node_type import NodeType
+from muster.model.stored import ApiToken, AuditEntry, Page
+
+
+class Tokens(Protocol):
+    """Where API tokens are kept; only their hashes are."""
+
+    async def create(self, token: ApiToken, token_hash: str, audit: AuditEntry) -> None: ...
+
+    async def list(self, institute_id: str | None, page: Page) -> tuple[Sequence[ApiToken], str | None]: ...
+
+    async def revoke(self, institute_id: str | None, token_id: str, audit: AuditEntry) -> bool:
+        """False: there is no such token, or it is revoked already."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How one dependency is."""
+
+    up: bool
+    details: JsonObject
+
+
+Check = Callable[[], Awaitable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """`checks` are the dependencies by name. By `unavailable` exceptions the store says that nothing was
+    written, by `unknown` ones that it may have been."""
+
+    version: str
+    library: Library
+    node_types: Mapping[str, NodeType]
+    tokens: Tokens
+    authenticator: Authenticator
+    rates: Rates
+    registry: CollectorRegistry
+    checks: Mapping[str, Check]
+    clock: Clock
+    ids: Ids
+    unavailable: tuple[type[Exception], ...]
+    unknown: tuple[type[Exception], ...]
+    body_limit: int
+    body_timeout: float
+    metrics_open: bool
+    web: bool = True
+
+
+def parts_of(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+async def _given(request: Request) -> Parts:
+    """Asynchronous, since the framework takes what is not to a thread and back."""
+    return parts_of(request)
+
+
+Given = Annotated[Parts, Depends(_given)]

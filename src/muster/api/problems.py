@@ -1,0 +1,112 @@
+"""Everything that can go wrong, as problem details (RFC 9457) with stable codes."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from http import HTTPStatus
+
+import orjson
+
+from muster.model.json import JsonObject
+from muster.model.problems import Problem
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Code(StrEnum):
+    """What callers may branch on. The reference page explains each; none is ever renamed."""
+
+    MALFORMED_BODY = "MALFORMED_BODY"
+    UNKNOWN_PARAMETER = "UNKNOWN_PARAMETER"
+    INVALID_PARAMETER = "INVALID_PARAMETER"
+    INVALID_CURSOR = "INVALID_CURSOR"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    FORBIDDEN = "FORBIDDEN"
+    NOT_LOOPBACK = "NOT_LOOPBACK"
+    NOT_FOUND = "NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    BODY_TOO_SLOW = "BODY_TOO_SLOW"
+    TAKEN = "TAKEN"
+    STALE_VERSION = "STALE_VERSION"
+    BODY_TOO_LARGE = "BODY_TOO_LARGE"
+    UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+    INVALID_BODY = "INVALID_BODY"
+    INVALID_DEFINITION = "INVALID_DEFINITION"
+    EXPRESSION_ERROR = "EXPRESSION_ERROR"
+    RATE_LIMITED = "RATE_LIMITED"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+    UNAVAILABLE = "UNAVAILABLE"
+    OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+
+
+MEANINGS: Mapping[Code, tuple[int, str]] = {
+    Code.MALFORMED_BODY: (400, "The body is not JSON or YAML that can be read; `errors` says where."),
+    Code.UNKNOWN_PARAMETER: (400, "A query parameter that this endpoint does not have."),
+    Code.INVALID_PARAMETER: (400, "A parameter or header whose value cannot be used."),
+    Code.INVALID_CURSOR: (400, "A cursor that no list has given."),
+    Code.UNAUTHENTICATED: (401, "No credentials, or none that count."),
+    Code.FORBIDDEN: (403, "The caller's roles do not allow this."),
+    Code.NOT_LOOPBACK: (403, "Without an OpenID provider, only pages and programs of this machine may call."),
+    Code.NOT_FOUND: (404, "It does not exist, or belongs to another institute."),
+    Code.METHOD_NOT_ALLOWED: (405, "The path exists; the method does not. `Allow` lists those that do."),
+    Code.BODY_TOO_SLOW: (408, "The body did not arrive in time."),
+    Code.TAKEN: (409, "The key or id is in use."),
+    Code.STALE_VERSION: (412, "Somebody changed it since: read it again, then repeat with its `ETag`."),
+    Code.BODY_TOO_LARGE: (413, "The body is over the limit."),
+    Code.UNSUPPORTED_MEDIA_TYPE: (415, "A content type that this endpoint does not read."),
+    Code.INVALID_BODY: (422, "A field is missing, unknown or of the wrong type; `errors` says which."),
+    Code.INVALID_DEFINITION: (422, "The workflow has mistakes; `errors` lists all of them."),
+    Code.EXPRESSION_ERROR: (422, "The expression does not parse, or fails on this context."),
+    Code.RATE_LIMITED: (429, "Too many requests; `Retry-After` says when to come back."),
+    Code.INTERNAL_ERROR: (500, "A fault of ours. The log has it under the request's id."),
+    Code.UNAVAILABLE: (503, "The database cannot be reached. Nothing was written; try again."),
+    Code.OUTCOME_UNKNOWN: (503, "The database left during the commit: look before you repeat."),
+}
+
+
+class Refused(Exception):
+    """A request that ends in a problem. Raised anywhere in the edge, rendered in one place."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        *,
+        status: int | None = None,
+        problems: Sequence[Problem] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.status = status if status is not None else MEANINGS[Code(code)][0]
+        self.problems = problems
+        self.headers = dict(headers or {})
+
+
+def fault() -> Refused:
+    """What a caller is told of a fault of ours: nothing but where to look."""
+    return Refused(Code.INTERNAL_ERROR, "Something went wrong here. The log has it under this request's id.")
+
+
+def rendered(refused: Refused, request_id: str) -> bytes:
+    """The answer's body."""
+    body: JsonObject = {
+        "type": f"/docs#{refused.code}",
+        "title": HTTPStatus(refused.status).phrase,
+        "status": refused.status,
+        "code": refused.code,
+        "detail": refused.detail,
+        "requestId": request_id,
+    }
+    if refused.problems:
+        body["errors"] = [problem_json(problem) for problem in refused.problems]
+    return orjson.dumps(body)
+
+
+def problem_json(problem: Problem) -> JsonObject:
+    """One entry of `errors[]` or `warnings[]`; what is not known is left out."""
+    found: JsonObject = {"pointer": problem.pointer, "code": problem.code, "message": problem.message}
+    for name in ("suggestion", "line", "column"):
+        if (value := getattr(problem, name)) is not None:
+            found[name] = value
+    return found

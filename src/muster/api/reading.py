@@ -1,0 +1,101 @@
+"""Parsing at the door: bytes to JSON by our own bounded readers, JSON to types, headers to values."""
+
+import re
+from typing import TypeVar
+
+from fastapi import Request
+from pydantic import ValidationError
+
+from muster.api import shapes
+from muster.api.problems import Code, Refused
+from muster.api.strict import unknown_name
+from muster.definitions import text
+from muster.definitions.jsontext import read_json
+from muster.definitions.limits import Limits
+from muster.definitions.pointers import child
+from muster.model.json import Json
+from muster.model.problems import AuthorError, Problem
+
+T = TypeVar("T", bound=shapes.Request)
+
+_JSON = re.compile(r"application/([\w.-]+\+)?json", re.IGNORECASE)
+_YAML = re.compile(r"(application|text)/(x-|vnd\.)?yaml|application/[\w.-]+\+yaml", re.IGNORECASE)
+# What `curl -d` says of anything, and what says nothing: the text decides.
+_UNSAID = frozenset({"", "application/x-www-form-urlencoded", "application/octet-stream", "text/plain"})
+
+
+async def read_definition(request: Request, limit: int) -> Json:
+    """The body, JSON or YAML: as its content type says, or as it looks."""
+    media = _media_type(request)
+    if not (_JSON.fullmatch(media) or _YAML.fullmatch(media) or media in _UNSAID):
+        raise _unsupported(media, "application/json or application/yaml")
+    raw = await request.body()
+    try:
+        return text.read(raw, Limits(bytes=limit), None if media in _UNSAID else media)
+    except AuthorError as error:
+        raise _malformed(error) from None
+
+
+async def read_body(request: Request, shape: type[T], limit: int) -> T:
+    """The body as one of our shapes. What it does not have is refused by name, all at once."""
+    media = _media_type(request)
+    if not (_JSON.fullmatch(media) or media in _UNSAID):
+        raise _unsupported(media, "application/json")
+    raw = await request.body()
+    try:
+        value = read_json(raw, Limits(bytes=limit))
+    except AuthorError as error:
+        raise _malformed(error) from None
+    try:
+        return shape.model_validate(value)
+    except ValidationError as error:
+        problems = [
+            _problem(detail["loc"], detail["type"], detail["msg"], shape) for detail in error.errors()
+        ]
+        raise Refused(Code.INVALID_BODY, _count(problems), problems=problems) from None
+
+
+async def read_optional_body(request: Request, shape: type[T], limit: int) -> T:
+    """The same, where an empty body means that every field is left out."""
+    return await read_body(request, shape, limit) if await request.body() else shape()
+
+
+def read_if_match(request: Request) -> int | None:
+    """The version number in `If-Match`; None if the caller does not mind which it is."""
+    given = request.headers.get("if-match")
+    if given is None or given.strip() == "*":
+        return None
+    match = re.fullmatch(r'"([1-9][0-9]{0,8})"|([1-9][0-9]{0,8})', given.strip())
+    if match is None:
+        raise Refused(Code.INVALID_PARAMETER, '`If-Match` must be the `ETag` of an answer, such as "3".')
+    return int(match[1] or match[2])
+
+
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _unsupported(media: str, expected: str) -> Refused:
+    return Refused(Code.UNSUPPORTED_MEDIA_TYPE, f"The body is {media[:100]}; this endpoint reads {expected}.")
+
+
+def _malformed(error: AuthorError) -> Refused:
+    if any(problem.code == "TOO_LARGE" for problem in error.problems):
+        return Refused(Code.BODY_TOO_LARGE, str(error))
+    return Refused(Code.MALFORMED_BODY, str(error), problems=error.problems)
+
+
+def _problem(
+    location: tuple[int | str, ...], kind: str, message: str, shape: type[shapes.Request]
+) -> Problem:
+    pointer = child("", *location)
+    if kind == "extra_forbidden":
+        known = frozenset(field.alias or name for name, field in shape.model_fields.items())
+        return unknown_name(pointer, str(location[-1]), known, "field")
+    if kind == "missing":
+        return Problem("MISSING", pointer, f"The field `{location[-1]}` is missing.")
+    return Problem("INVALID_VALUE", pointer, f"{message}.")
+
+
+def _count(problems: list[Problem]) -> str:
+    return problems[0].message if len(problems) == 1 else f"The body has {len(problems)} mistakes."

@@ -1,0 +1,82 @@
+"""Workflows drawn."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Query, Request, Response
+
+from muster.api.describe import described
+from muster.api.guard import Viewer
+from muster.api.parts import Given
+from muster.api.problems import Code
+from muster.api.reading import read_definition
+from muster.api.routes.workflows import BODY, Id
+from muster.api.strict import StrictRoute
+from muster.model.access import Role
+from muster.model.json import JsonObject
+
+router = APIRouter(route_class=StrictRoute, tags=["diagrams"])
+
+
+class Format(StrEnum):
+    JSON = "json"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    SVG = "svg"
+
+
+_MEDIA = {
+    Format.JSON: "application/json",
+    Format.MERMAID: "text/vnd.mermaid",
+    Format.DOT: "text/vnd.graphviz",
+    Format.SVG: "image/svg+xml",
+}
+_CONTENT = {
+    media: {"schema": {"$ref": "#/components/schemas/Drawing"} if form is Format.JSON else {"type": "string"}}
+    for form, media in _MEDIA.items()
+}
+
+Wanted = Annotated[Format, Query(alias="format", description="What to draw.")]
+
+
+@router.get(
+    "/api/workflow/visualize/{id}",
+    summary="Draw a workflow",
+    **described(
+        None,
+        Code.NOT_FOUND,
+        Code.INVALID_PARAMETER,
+        Code.UNAVAILABLE,
+        role=Role.VIEWER,
+        content=_CONTENT,
+        notes="As `json`: nodes with kinds and positions, edges with labels, and each node's steps in words.",
+    ),
+)
+async def visualize_saved(id: Id, caller: Viewer, parts: Given, form: Wanted = Format.JSON) -> Response:
+    return _drawn(await parts.library.visualize(id, caller, form.value), form)
+
+
+@router.post(
+    "/api/workflow/visualize",
+    summary="Draw a definition that is not saved",
+    **described(
+        None,
+        Code.INVALID_DEFINITION,
+        Code.INVALID_PARAMETER,
+        Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.UNAVAILABLE,
+        role=Role.VIEWER,
+        content=_CONTENT,
+        body=BODY,
+    ),
+)
+async def visualize_given(
+    request: Request, caller: Viewer, parts: Given, form: Wanted = Format.JSON
+) -> Response:
+    document = await read_definition(request, parts.body_limit)
+    return _drawn(await parts.library.visualize_document(document, caller, form.value), form)
+
+
+def _drawn(made: str | JsonObject, form: Format) -> Response:
+    return Response(made if isinstance(made, str) else orjson.dumps(made), media_type=_MEDIA[form])

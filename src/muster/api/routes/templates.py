@@ -1,0 +1,150 @@
+"""Node templates: configs that several nodes share."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from muster.api.answers import answer
+from muster.api.describe import described, json_body
+from muster.api.guard import Editor, Viewer
+from muster.api.listing import Listed
+from muster.api.parts import Given
+from muster.api.problems import Code, Refused
+from muster.api.reading import read_body, read_if_match
+from muster.api.routes.workflows import IF_MATCH
+from muster.api.shapes import TemplateBody, TemplatePage, TemplateRow
+from muster.api.strict import StrictRoute
+from muster.definitions.jsontext import read_json
+from muster.model.access import Role
+from muster.model.json import JsonObject
+from muster.model.problems import AuthorError, Problem
+from muster.model.stored import NodeTemplate
+
+router = APIRouter(route_class=StrictRoute, tags=["node templates"])
+
+_EXAMPLE = {
+    "id": "welcome_mail",
+    "name": "Welcome mail",
+    "nodeType": "SEND_EMAIL",
+    "configJson": {"on": "#{users}", "forEach": {"subject": "Welcome", "body": "Dear #{item.name}"}},
+}
+_BODY = json_body(TemplateBody, _EXAMPLE)
+_ETAG = {"ETag": {"description": "The template's version.", "schema": {"type": "string"}}}
+
+Id = Annotated[str, Path(description="A template's id.")]
+
+
+@router.post(
+    "/api/workflow/node-templates",
+    summary="Save a new template",
+    **described(
+        TemplateRow,
+        Code.INVALID_BODY,
+        Code.INVALID_DEFINITION,
+        Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.TAKEN,
+        Code.UNAVAILABLE,
+        role=Role.EDITOR,
+        status=201,
+        body=_BODY,
+        headers=_ETAG,
+    ),
+)
+async def create_template(request: Request, caller: Editor, parts: Given) -> Response:
+    body = await read_body(request, TemplateBody, parts.body_limit)
+    made = await parts.library.create_template(body.id, body.name, body.node_type, _config(body), caller)
+    return answer(_row(made), 201, _etag(made))
+
+
+@router.get(
+    "/api/workflow/node-templates",
+    summary="List templates",
+    **described(
+        TemplatePage, Code.INVALID_CURSOR, Code.INVALID_PARAMETER, Code.UNAVAILABLE, role=Role.VIEWER
+    ),
+)
+async def list_templates(caller: Viewer, parts: Given, listed: Listed) -> Response:
+    found, following = await parts.library.templates(caller, listed)
+    return answer(TemplatePage(items=[_row(template) for template in found], next_cursor=following))
+
+
+@router.get(
+    "/api/workflow/node-templates/{id}",
+    summary="Read a template",
+    **described(TemplateRow, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER, headers=_ETAG),
+)
+async def get_template(id: Id, caller: Viewer, parts: Given) -> Response:
+    found = await parts.library.template(id, caller)
+    return answer(_row(found), headers=_etag(found))
+
+
+@router.put(
+    "/api/workflow/node-templates/{id}",
+    summary="Change a template",
+    **described(
+        TemplateRow,
+        Code.NOT_FOUND,
+        Code.INVALID_BODY,
+        Code.INVALID_DEFINITION,
+        Code.INVALID_PARAMETER,
+        Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.STALE_VERSION,
+        Code.UNAVAILABLE,
+        role=Role.EDITOR,
+        body=_BODY,
+        headers=_ETAG,
+        notes="Saved versions keep the config that they were saved with." + IF_MATCH,
+    ),
+)
+async def replace_template(request: Request, id: Id, caller: Editor, parts: Given) -> Response:
+    expected = read_if_match(request)
+    body = await read_body(request, TemplateBody, parts.body_limit)
+    if body.id not in (None, id):
+        raise _wrong("/id", "The id is in the path; a template keeps the one it has.")
+    made = await parts.library.replace_template(
+        id, body.name, body.node_type, _config(body), caller, expected
+    )
+    return answer(_row(made), headers=_etag(made))
+
+
+@router.delete(
+    "/api/workflow/node-templates/{id}",
+    summary="Delete a template",
+    **described(None, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.EDITOR, status=204),
+)
+async def delete_template(id: Id, caller: Editor, parts: Given) -> Response:
+    await parts.library.delete_template(id, caller)
+    return Response(status_code=204)
+
+
+def _config(body: TemplateBody) -> JsonObject:
+    """The config under either of its names, as an object or as JSON text."""
+    if body.config is not None and body.config_json is not None:
+        raise _wrong("/config", "`config` and `configJson` are the same: give one of them.")
+    given = body.config if body.config is not None else body.config_json
+    try:
+        value = read_json(given) if isinstance(given, str) else given
+    except AuthorError as error:
+        raise _wrong("/configJson", str(error)) from None
+    if value is not None and not isinstance(value, dict):
+        raise _wrong("/configJson", "The config must be an object.")
+    return value or {}
+
+
+def _wrong(pointer: str, message: str) -> Refused:
+    return Refused(Code.INVALID_BODY, message, problems=[Problem("INVALID_VALUE", pointer, message)])
+
+
+def _etag(template: NodeTemplate) -> dict[str, str]:
+    return {"ETag": f'"{template.version}"'}
+
+
+def _row(template: NodeTemplate) -> TemplateRow:
+    return TemplateRow(
+        id=template.id,
+        name=template.name,
+        node_type=template.node_type,
+        config_json=template.config,
+        version=template.version,
+        institute_id=template.institute_id,
+    )

@@ -1,0 +1,243 @@
+"""The one place where everything is put together: plain constructor calls, no globals."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import httpx
+import structlog
+from prometheus_client import CollectorRegistry, Info, PlatformCollector, ProcessCollector
+from starlette.types import ASGIApp
+
+from muster.api.auth import Authenticator, OidcVerifier, TokenVerifier
+from muster.api.auth.loopback import is_loopback_host
+from muster.api.create import create_api
+from muster.api.parts import Check, Finding, Parts
+from muster.api.rates import Rates
+from muster.app.catalogue import standard_catalogue
+from muster.app.settings import Settings
+from muster.definitions.library import Library
+from muster.kit.clock import Clock, SystemClock
+from muster.kit.ids import Ids, TimeOrderedIds
+from muster.store.address import SQLITE, BadAddress, masked, parse_address
+from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.folder import DataFolder, FolderTaken
+from muster.store.migrations.runner import MigrationFailed, NewerSchema, migrate, pending
+from muster.store.open import FILE_NAME, open_database
+from muster.store.templates import TemplateRepository
+from muster.store.tokens import TokenRepository
+from muster.store.workflows import WorkflowRepository
+
+_log = structlog.get_logger("muster.build")
+
+
+class CannotOpen(Exception):
+    """What the settings ask for is not to be had; one sentence says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The database and what is kept in it."""
+
+    database: Database
+    workflows: WorkflowRepository
+    templates: TemplateRepository
+    tokens: TokenRepository
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A built application."""
+
+    api: ASGIApp
+    library: Library
+
+
+@asynccontextmanager
+async def opened(
+    settings: Settings, clock: Clock | None = None, ids: Ids | None = None
+) -> AsyncIterator[House]:
+    """Open, migrate and wire everything; close it again at the end. Raises `CannotOpen`."""
+    clock = clock or SystemClock()
+    ids = ids or TimeOrderedIds(clock)
+    async with AsyncExitStack() as stack:
+        file = sqlite_file(settings)
+        if file is not None:
+            stack.enter_context(_claimed(file.parent))
+        database = await stack.enter_async_context(_database(settings))
+        await migrated(database)
+        storage = _storage(database, clock)
+        catalogue = standard_catalogue()
+        library = Library(storage.workflows, storage.templates, catalogue, clock, ids)
+        http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
+        parts = Parts(
+            version=version("muster"),
+            library=library,
+            node_types=catalogue.node_types,
+            tokens=storage.tokens,
+            authenticator=_authenticator(settings, storage, http, clock),
+            rates=Rates(settings.api.rate_limit, time.monotonic),
+            registry=_registry(settings),
+            checks=_checks(database),
+            clock=clock,
+            ids=ids,
+            unavailable=(Unavailable,),
+            unknown=(CommitUnknown,),
+            body_limit=settings.api.body_limit,
+            body_timeout=settings.api.body_timeout,
+            metrics_open=settings.oidc.issuer_uri is None and is_loopback_host(settings.host),
+            web="web" in settings.roles,
+        )
+        yield House(create_api(parts), library)
+
+
+@asynccontextmanager
+async def opened_storage(settings: Settings) -> AsyncIterator[Storage]:
+    """The database as it is, beside a server that may be running on it. Raises `CannotOpen`."""
+    file = sqlite_file(settings)
+    if file is not None and not file.exists():
+        raise CannotOpen(f"There is no database at {file} yet: `muster serve` or `muster migrate` makes one.")
+    async with _database(settings) as database:
+        try:
+            missing = await pending(database)
+        except (Unavailable, NewerSchema) as error:
+            raise _cannot_open(settings, error) from error
+        if missing:
+            raise CannotOpen("The database is not up to date: `muster migrate` brings it there.")
+        yield _storage(database, SystemClock())
+
+
+@asynccontextmanager
+async def opened_for_migration(settings: Settings) -> AsyncIterator[Database]:
+    """The database, whatever state it is in; on SQLite, nobody else's meanwhile. Raises `CannotOpen`."""
+    async with AsyncExitStack() as stack:
+        file = sqlite_file(settings)
+        if file is not None:
+            stack.enter_context(_claimed(file.parent))
+        yield await stack.enter_async_context(_database(settings))
+
+
+async def migrated(database: Database) -> list[str]:
+    """Bring the schema up to date, and say which revisions that took. Raises `CannotOpen`."""
+    try:
+        made = await migrate(database)
+    except Unavailable as error:
+        raise CannotOpen(f"The database cannot be reached: {error}.") from error
+    except (MigrationFailed, NewerSchema) as error:
+        raise CannotOpen(f"The database cannot be used: {error}.") from error
+    if made:
+        _log.info("migrated", revisions=made)
+    return made
+
+
+def sqlite_file(settings: Settings) -> Path | None:
+    """Where SQLite's file is; None if the database is another."""
+    if settings.database.url is None:
+        return settings.data_dir / FILE_NAME
+    try:
+        address = parse_address(settings.database.url.get_secret_value())
+    except BadAddress as error:
+        raise CannotOpen(f"{error}.") from None
+    return Path(address.database) if address.drivername == SQLITE and address.database else None
+
+
+def database_name(settings: Settings) -> str:
+    """Where the data is, for people; without its password."""
+    url = settings.database.url
+    return f"SQLite in {settings.data_dir / FILE_NAME}" if url is None else masked(url.get_secret_value())
+
+
+def _claimed(folder: Path) -> DataFolder:
+    try:
+        return DataFolder.claim(folder)
+    except FolderTaken as error:
+        raise CannotOpen(f"{str(error)[0].upper()}{str(error)[1:]}.") from error
+    except OSError as error:
+        raise CannotOpen(f"The data folder {folder} cannot be used: {error.strerror}.") from error
+
+
+@asynccontextmanager
+async def _database(settings: Settings) -> AsyncIterator[Database]:
+    url, password = settings.database.url, settings.database.password
+    try:
+        database = open_database(
+            url.get_secret_value() if url else None,
+            user=settings.database.user,
+            password=password.get_secret_value() if password else None,
+            data_dir=settings.data_dir,
+        )
+    except BadAddress as error:
+        raise CannotOpen(f"{error}.") from None
+    except OSError as error:
+        raise CannotOpen(f"{database_name(settings)} cannot be opened: {error.strerror}.") from error
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def _storage(database: Database, clock: Clock) -> Storage:
+    return Storage(
+        database,
+        WorkflowRepository(database, clock),
+        TemplateRepository(database, clock),
+        TokenRepository(database, clock),
+    )
+
+
+def _authenticator(
+    settings: Settings, storage: Storage, http: httpx.AsyncClient, clock: Clock
+) -> Authenticator:
+    oidc = settings.oidc
+    verifier = None
+    if oidc.issuer_uri:
+        audience = oidc.audience or oidc.client_id
+        if not audience:
+            raise CannotOpen(
+                "OIDC_ISSUER_URI is set, but neither OIDC_AUDIENCE nor OIDC_CLIENT_ID: "
+                "without an audience, any token of that issuer would do."
+            )
+        verifier = OidcVerifier(
+            oidc.issuer_uri, audience, oidc.roles_claim, http, clock, oidc.institute_claim
+        )
+    return Authenticator(TokenVerifier(storage.tokens.find, clock), verifier, settings.insecure)
+
+
+def _registry(settings: Settings) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    Info("muster", "This instance.", registry=registry).info(
+        {"version": version("muster"), "instance": settings.instance_id}
+    )
+    return registry
+
+
+def _checks(database: Database) -> dict[str, Check]:
+    """Each dependency, and how to ask it. Drivers' words go to the log: they may name hosts and users."""
+
+    async def reachable() -> Finding:
+        try:
+            await database.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
+        except Unavailable as error:
+            _log.warning("database unavailable", reason=str(error))
+            return Finding(False, {"kind": database.dialect_name, "reason": "it cannot be reached"})
+        return Finding(True, {"kind": database.dialect_name})
+
+    async def up_to_date() -> Finding:
+        try:
+            missing = await pending(database)
+        except Unavailable:
+            return Finding(False, {"reason": "the database cannot be reached"})
+        except NewerSchema as error:
+            return Finding(False, {"reason": str(error)})
+        return Finding(not missing, {"pending": list(missing)})
+
+    return {"database": reachable, "migrations": up_to_date}
+
+
+def _cannot_open(settings: Settings, error: Exception) -> CannotOpen:
+    return CannotOpen(f"{database_name(settings)} cannot be used: {error}.")

@@ -1,0 +1,28 @@
+"""What commands that need settings or a database begin with."""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from muster.app.build import CannotOpen, Storage, opened_storage
+from muster.app.cli.output import UNAVAILABLE, stop
+from muster.app.load import Loaded, SettingsError, load
+
+
+def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
+    try:
+        return load(os.environ, flags or {}, Path.cwd())
+    except SettingsError as error:
+        stop(str(error))
+
+
+@asynccontextmanager
+async def storage() -> AsyncIterator[Storage]:
+    """The database that the settings name, if it is there and up to date."""
+    settings = loaded_settings().settings
+    try:
+        async with opened_storage(settings) as found:
+            yield found
+    except CannotOpen as error:
+        stop(str(error), UNAVAILABLE)

@@ -1,0 +1,279 @@
+"""The command line: what it prints, how it ends, and that nothing a person can mend ends in a traceback."""
+
+import io
+import json
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import structlog
+
+from muster.app.cli import main
+
+GOOD = "workflow:\n  name: Hello\n  nodes:\n    - {id: stop, type: NOOP, config: {}}\n"
+BAD = "workflow:\n  name: Hello\n  nodes:\n    - id: a\n      type: TRANSFOM\n    - {id: a, type: NOOP}\n"
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+class Muster:
+    """Runs commands in this process, in a folder of their own, with no settings but those given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path):
+        self.monkeypatch, self.capsys, self.folder = monkeypatch, capsys, folder
+        monkeypatch.chdir(folder)
+        for name in [name for name in os.environ if name.startswith(("MUSTER_", "DB_", "OIDC_", "KAFKA_"))]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("TERM", "dumb")
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Ended:
+        self.monkeypatch.setattr(sys, "argv", ["muster", *arguments])
+        self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        self.capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = self.capsys.readouterr()
+        assert "Traceback" not in err
+        return Ended(int(ended.value.code or 0), out, err)
+
+    def write(self, name: str, content: str | bytes) -> str:
+        path = self.folder / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return name
+
+
+@pytest.fixture
+def muster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Muster]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield Muster(monkeypatch, capsys, tmp_path)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+def test_help_lists_the_commands_and_the_exit_codes(muster: Muster) -> None:
+    ended = muster("--help")
+    assert ended.code == 0
+    for command in (
+        "serve",
+        "validate",
+        "diagram",
+        "eval",
+        "migrate",
+        "config",
+        "doctor",
+        "token",
+        "workflows",
+    ):
+        assert command in ended.out
+    assert "Exit codes" in ended.out
+
+
+def test_a_valid_file_ends_well_and_an_invalid_one_lists_everything_with_its_line(muster: Muster) -> None:
+    good, bad = muster.write("good.yaml", GOOD), muster.write("bad.yaml", BAD)
+    assert muster("validate", good).code == 0
+    ended = muster("validate", good, bad)
+    assert ended.code == 1
+    assert re.search(r"bad\.yaml:5: error UNKNOWN_NODE_TYPE at /workflow/nodes/0/type", ended.out)
+    assert "Did you mean `TRANSFORM`?" in ended.out
+    assert "DUPLICATE" in ended.out
+    assert "good.yaml: valid" in ended.out
+
+
+def test_validation_speaks_json_to_programs(muster: Muster) -> None:
+    ended = muster("validate", "--json", muster.write("bad.yaml", BAD))
+    (verdict,) = json.loads(ended.out)
+    assert (ended.code, verdict["valid"], verdict["file"]) == (1, False, "bad.yaml")
+    assert verdict["errors"][0]["pointer"].startswith("/workflow/nodes/")
+
+
+def test_a_dash_reads_standard_input(muster: Muster) -> None:
+    assert muster("validate", "-", stdin=GOOD.encode()).code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "sentence"),
+    [
+        (b"\x00\x01\x02\xff", 1, "UTF-8"),
+        (b"a: \xff", 1, "UTF-8"),
+        (b"{", 1, "not JSON"),
+        (b"a: &a [*a]", 1, "write the value out"),
+        (b"x" * 2_000_000, 2, "larger than"),
+        (b"", 1, "nothing here"),
+    ],
+    ids=["binary", "not UTF-8", "not JSON", "an alias", "too large", "empty"],
+)
+def test_a_file_that_cannot_be_read_is_one_clear_sentence(
+    muster: Muster, content: bytes, code: int, sentence: str
+) -> None:
+    name = muster.write("odd.yaml", content)
+    for command in ("validate", "diagram"):
+        ended = muster(command, name)
+        assert ended.code == code
+        assert sentence in ended.out + ended.err
+
+
+def test_a_file_that_is_not_there_is_said_to_be_so(muster: Muster) -> None:
+    ended = muster("validate", "nowhere.yaml")
+    assert (ended.code, ended.err) == (2, "nowhere.yaml: No such file or directory.\n")
+    assert muster("validate", ".").code == 2
+
+
+@pytest.mark.parametrize(
+    ("form", "part"), [("mermaid", "flowchart"), ("dot", "digraph"), ("svg", "<svg"), ("json", "{")]
+)
+def test_a_diagram_is_printed_or_written(muster: Muster, form: str, part: str) -> None:
+    name = muster.write("good.yaml", GOOD)
+    assert part in muster("diagram", name, "--format", form).out
+    assert muster("diagram", name, "--format", form, "-o", "drawn").code == 0
+    assert part in (muster.folder / "drawn").read_text()
+
+
+def test_a_diagram_that_cannot_be_written_says_why(muster: Muster) -> None:
+    ended = muster("diagram", muster.write("good.yaml", GOOD), "-o", "no/such/folder")
+    assert (ended.code, ended.err) == (2, "no/such/folder cannot be written: No such file or directory.\n")
+
+
+def test_an_expression_is_evaluated_on_a_context_from_anywhere(muster: Muster) -> None:
+    assert muster("eval", "days <= 7", "--context", '{"days": 3}').out == "true\n"
+    assert (
+        muster("eval", "#{name}", "-c", "@" + muster.write("context.json", '{"name": "Ada"}')).out
+        == '"Ada"\n'
+    )
+    assert muster("eval", "n", "-c", "@-", stdin=b'{"n": 1}').out == "1\n"
+
+
+def test_an_expression_that_fails_points_at_the_place(muster: Muster) -> None:
+    ended = muster("eval", "1 + nothing")
+    assert ended.code == 1
+    assert ended.err.splitlines()[1:] == ["  1 + nothing", "      ^"]
+
+
+@pytest.mark.parametrize("context", ["[1]", "{", "@nowhere.json", "NaN"])
+def test_a_context_that_cannot_be_used_is_refused(muster: Muster, context: str) -> None:
+    assert muster("eval", "1", "--context", context).code == 2
+
+
+def test_lines_are_answered_one_by_one(muster: Muster) -> None:
+    lines = b'{"expr": "1 + 1"}\n\nnot json\n{"expr": "x", "context": {"x": null}}\n\xff\n'
+    ended = muster("eval", "--jsonl", stdin=lines)
+    answers = [json.loads(line) for line in ended.out.splitlines()]
+    assert ended.code == 0
+    assert [next(iter(answer)) for answer in answers] == ["value", "error", "value", "error"]
+
+
+def test_config_shows_where_a_value_came_from_and_no_secret(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DB_URL", "postgresql://me:hunter2@db/x")
+    monkeypatch.setenv("MUSTER_PORT", "9000")
+    text = muster("config").out
+    assert "hunter2" not in text
+    assert re.search(r"port +9000 +MUSTER_PORT", text)
+    rows = {row["setting"]: row for row in json.loads(muster("config", "--json").out)}
+    assert rows["database.url"]["value"] == "postgresql://me:***@db/x"
+
+
+def test_a_setting_that_does_not_exist_stops_every_command_that_reads_settings(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUSTER_PROT", "9000")
+    for command in (["config"], ["serve"], ["migrate"], ["doctor"], ["token", "ls"]):
+        ended = muster(*command)
+        assert (ended.code, ended.err) == (2, "MUSTER_PROT is not a setting. Did you mean MUSTER_PORT?\n")
+
+
+def test_the_database_is_made_and_tokens_come_and_go(muster: Muster) -> None:
+    missing = muster("token", "ls")
+    assert missing.code == 3
+    assert "There is no database at data/muster.db yet" in missing.err
+    assert muster("migrate", "--check").code == 1
+    assert muster("migrate").code == 0
+    assert "up to date" in muster("migrate").out
+    assert muster("token", "ls").out == "There are no tokens.\n"
+
+    made = muster("token", "create", "robot", "--role", "viewer", "--days", "30")
+    assert made.out.startswith("mst_")
+    (row,) = json.loads(muster("token", "ls", "--json").out)
+    assert (row["name"], row["roles"], row["revokedAt"]) == ("robot", "viewer", None)
+    assert muster("token", "revoke", row["id"]).code == 0
+    assert muster("token", "revoke", row["id"]).code == 1
+    assert muster("token", "create", "x", "--role", "boss").code == 2
+
+
+def test_workflows_are_listed_and_shown(muster: Muster) -> None:
+    assert muster("migrate").code == 0
+    assert muster("workflows", "ls").out == "There are no workflows.\n"
+    assert muster("workflows", "show", "nope").code == 1
+    assert muster("workflows", "ls", "--status", "LOST").code == 2
+
+
+def test_node_types_are_listed_and_shown(muster: Muster) -> None:
+    names = [row["name"] for row in json.loads(muster("node-types", "ls", "--json").out)]
+    assert "TRANSFORM" in names
+    assert json.loads(muster("node-types", "show", "transform").out)["schema"]["type"] == "object"
+    assert muster("node-types", "show", "nope").code == 1
+
+
+def test_the_doctor_looks_at_everything_and_says_what_to_do(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUSTER_PORT", "0")
+    assert muster("doctor").code == 0
+    monkeypatch.setenv("DB_URL", "postgresql://me:hunter2@127.0.0.1:9/x")
+    ended = muster("doctor")
+    assert ended.code == 1
+    assert "DB_PASSWORD" in ended.out
+    assert "hunter2" not in ended.out
+    findings = {row["name"]: row["ok"] for row in json.loads(muster("doctor", "--json").out)}
+    assert (findings["database"], findings["Python"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["serve", "--host", "0.0.0.0"], 3, "--insecure"),
+        (["serve", "--host", "nowhere.invalid", "--insecure"], 3, "is no address to listen on"),
+        (["serve", "--port", "99999"], 2, "port (from command line)"),
+        (["serve", "--roles", "boss"], 2, "roles (from command line)"),
+        (["serve", "--data-dir", "/proc/nowhere", "--port", "0"], 3, "/proc/nowhere cannot be used"),
+        (["nonsense"], 2, "No such command"),
+    ],
+)  # fmt: skip
+def test_serving_refuses_what_it_cannot_do_in_one_sentence(
+    muster: Muster, arguments: list[str], code: int, sentence: str
+) -> None:
+    ended = muster(*arguments)
+    assert ended.code == code
+    assert sentence in ended.err
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("oracle://x/y", "is no database address"),
+        ("postgresql://me:hunter2@127.0.0.1:9/x", "cannot be reached"),
+        ("postgresql://me:hunter2@", "is missing after the host"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_named_without_its_password(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch, url: str, sentence: str
+) -> None:
+    monkeypatch.setenv("DB_URL", url)
+    ended = muster("serve", "--port", "0")
+    assert ended.code == 3
+    assert sentence in ended.err
+    assert "hunter2" not in ended.err

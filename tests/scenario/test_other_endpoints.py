@@ -1,0 +1,113 @@
+"""Templates, node types, expressions, tokens: over HTTP."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from api_for_tests import Client
+
+Holding = Callable[..., Awaitable[Client]]
+
+TEMPLATE = {
+    "id": "greet",
+    "name": "Greeting",
+    "nodeType": "TRANSFORM",
+    "configJson": {"transformations": [{"field": "greeting", "expression": "#{1 + 1}"}]},
+}
+
+
+async def test_a_template_is_made_read_changed_and_deleted(client: Client) -> None:
+    path = "/api/workflow/node-templates"
+    made = await client.post(path, json=TEMPLATE)
+    assert (made.status_code, made.json()["version"], made.headers["etag"]) == (201, 1, '"1"')
+    assert (await client.post(path, json=TEMPLATE)).status_code == 409
+    assert (await client.get(f"{path}/greet")).json() == made.json()
+    assert [row["id"] for row in (await client.get(path)).json()["items"]] == ["greet"]
+
+    changed = await client.put(f"{path}/greet", json={**TEMPLATE, "name": "New"}, headers={"If-Match": '"1"'})
+    assert (changed.status_code, changed.json()["name"], changed.json()["version"]) == (200, "New", 2)
+    late = await client.put(f"{path}/greet", json=TEMPLATE, headers={"If-Match": '"1"'})
+    assert (late.status_code, late.json()["code"]) == (412, "STALE_VERSION")
+
+    assert (await client.delete(f"{path}/greet")).status_code == 204
+    for method in ("GET", "DELETE", "PUT"):
+        body = TEMPLATE if method == "PUT" else None
+        assert (await client.request(method, f"{path}/greet", json=body)).status_code == 404
+
+
+async def test_a_templates_config_may_be_json_text_and_its_id_is_made_if_left_out(client: Client) -> None:
+    body = {"name": "Empty", "nodeType": "NOOP", "configJson": "{}"}
+    made = (await client.post("/api/workflow/node-templates", json=body)).json()
+    assert made["configJson"] == {}
+    assert made["id"]
+
+
+async def test_a_template_of_an_unknown_type_is_refused(client: Client) -> None:
+    answer = await client.post("/api/workflow/node-templates", json={**TEMPLATE, "nodeType": "NOPE"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_DEFINITION")
+
+
+async def test_a_node_takes_its_config_from_its_template(client: Client) -> None:
+    await client.post("/api/workflow/node-templates", json=TEMPLATE)
+    body = {"workflow": {"name": "x", "nodes": [{"id": "a", "nodeTemplateId": "greet"}]}}
+    answer = await client.post("/api/workflow", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+async def test_every_node_type_publishes_its_schema(client: Client) -> None:
+    listed = (await client.get("/api/workflow/node-types")).json()["items"]
+    names = [row["name"] for row in listed]
+    assert names
+    assert all(row["schema"]["type"] == "object" for row in listed)
+    one = await client.get(f"/api/workflow/node-types/{names[0].lower()}")
+    assert one.json() == listed[0]
+    assert (await client.get("/api/workflow/node-types/nope")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("days <= 7", True),
+        ("#{days}", 3),
+        ("in #{days} days", "in 3 days"),
+        ("{1, 2}", [1, 2]),
+        ("null", None),
+    ],
+)
+async def test_an_expression_has_its_value(client: Client, expression: str, value: object) -> None:
+    body = {"expression": expression, "context": {"days": 3}}
+    answer = await client.post("/api/expressions/evaluate", json=body)
+    assert (answer.status_code, answer.json()) == (200, {"value": value})
+
+
+@pytest.mark.parametrize("expression", ["1 +", "nothing.here", "T(java.lang.Runtime)", "1 / 0"])
+async def test_an_expression_that_fails_says_where(client: Client, expression: str) -> None:
+    answer = await client.post("/api/expressions/evaluate", json={"expression": expression})
+    assert (answer.status_code, answer.json()["code"]) == (422, "EXPRESSION_ERROR")
+    assert answer.json()["errors"][0]["pointer"] == "/expression"
+    assert answer.json()["errors"][0]["column"] >= 1
+
+
+async def test_a_token_is_shown_once_works_and_ends_when_revoked(client: Client, holding: Holding) -> None:
+    body = {"name": "robot", "roles": ["viewer"], "expiresAt": "2999-01-01T00:00:00Z"}
+    made = (await client.post("/api/tokens", json=body)).json()
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    assert (await client.get("/api/workflow", headers=headers)).status_code == 200
+    (listed,) = (await client.get("/api/tokens")).json()["items"]
+    assert (listed["id"], listed["roles"], listed["revokedAt"]) == (made["id"], ["viewer"], None)
+    assert made["token"] not in str(listed)
+    assert (await client.delete(f"/api/tokens/{made['id']}")).status_code == 204
+    assert (await client.get("/api/workflow", headers=headers)).status_code == 401
+    assert (await client.delete(f"/api/tokens/{made['id']}")).status_code == 404
+
+
+async def test_an_institutes_administrator_makes_and_sees_its_own_tokens_only(
+    client: Client, holding: Holding
+) -> None:
+    north = await holding("admin", institute="north")
+    other = await north.post("/api/tokens", json={"name": "x", "roles": ["viewer"], "instituteId": "south"})
+    assert (other.status_code, other.json()["errors"][0]["pointer"]) == (422, "/instituteId")
+    own = await north.post("/api/tokens", json={"name": "x", "roles": ["viewer"]})
+    assert own.json()["instituteId"] == "north"
+    await client.post("/api/tokens", json={"name": "everywhere", "roles": ["viewer"]})
+    assert {row["instituteId"] for row in (await north.get("/api/tokens")).json()["items"]} == {"north"}

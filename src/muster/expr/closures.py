@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from muster.expr import operators, patterns
-from muster.expr.convert import shown, spring_text
+from muster.expr.convert import kind_of, spring_text
 from muster.expr.errors import ExpressionError
 from muster.expr.limits import CHARACTERS_PER_OPERATION, Frame
 from muster.expr.steps import Apply, Run
@@ -123,11 +123,11 @@ def _between(left: Json, right: Json, frame: Frame) -> Json:
 def _matches(left: Json, right: Json, frame: Frame) -> Json:
     if left is None or isinstance(left, Mapping):
         raise ExpressionError(
-            f"`matches` needs a text on its left, and this is {shown(left)}", "EXPRESSION_TYPE"
+            f"`matches` needs a text on its left, and this is {kind_of(left)}", "EXPRESSION_TYPE"
         )
     if type(right) is not str:
         raise ExpressionError(
-            f"`matches` needs a pattern on its right, and this is {shown(right)}", "EXPRESSION_TYPE"
+            f"`matches` needs a pattern on its right, and this is {kind_of(right)}", "EXPRESSION_TYPE"
         )
     text = spring_text(left)
     frame.spend(patterns.cost(text, right, with_groups=False))

@@ -20,7 +20,7 @@ from muster.expr.closures import (
     unknown_name,
     walk_steps,
 )
-from muster.expr.convert import boolean, java_text, shown
+from muster.expr.convert import boolean, java_text, kind_of
 from muster.expr.errors import ExpressionError
 from muster.expr.functions import CONTEXTUAL, PLAIN
 from muster.expr.limits import CHARACTERS_PER_OPERATION, Frame
@@ -336,7 +336,7 @@ class Compiler:
         def key(frame: Frame) -> str:
             value = run(frame)
             if value is None or isinstance(value, list | Mapping):
-                raise ExpressionError(f"{shown(value)} is not a key", "EXPRESSION_TYPE", column)
+                raise ExpressionError(f"{kind_of(value)} is not a key", "EXPRESSION_TYPE", column)
             return java_text(value)
 
         return key

@@ -12,7 +12,10 @@ _FALSE = {"false", "off", "no", "0"}
 
 
 def kind_of(value: object) -> str:
-    """What a value is, in a word for its author."""
+    """What a value is, in a word for its author.
+
+    No message shows a value itself: it may be a secret, and messages are logged and stored.
+    """
     match value:
         case None:
             return "null"
@@ -46,17 +49,7 @@ def boolean(value: Json) -> bool:
             return word in _TRUE
     if type(value) is list and value and type(value[0]) is not list:
         return boolean(value[0])
-    raise ExpressionError(f"true or false was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
-
-
-def shown(value: Json) -> str:
-    """A value's kind, with the value itself where it is short and helps."""
-    if type(value) is str:
-        return f"the text '{value}'" if len(value) <= 40 else f"a text of {len(value)} characters"
-    if type(value) is int or type(value) is float:
-        text = java_text(value)
-        return f"the number {text}" if len(text) <= 40 else "a long number"
-    return kind_of(value)
+    raise ExpressionError(f"true or false was expected, and this is {kind_of(value)}", "EXPRESSION_TYPE")
 
 
 def whole(value: Json) -> int:
@@ -73,7 +66,7 @@ def whole(value: Json) -> int:
             return int(text, 16 if text.lower().lstrip("+-").startswith("0x") else 10)
         except ValueError:
             pass  # said below, as for any other value
-    raise ExpressionError(f"a whole number was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
+    raise ExpressionError(f"a whole number was expected, and this is {kind_of(value)}", "EXPRESSION_TYPE")
 
 
 def number_text(value: int) -> str:

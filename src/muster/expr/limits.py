@@ -74,7 +74,7 @@ class Frame:
 def allow_text(length: int) -> None:
     """Refuse a text before it is built."""
     if length > OUTPUT:
-        raise LimitError(f"this would make a text of {length:,} characters; {OUTPUT:,} are allowed")
+        raise LimitError(f"this would make a text of more than {OUTPUT:,} characters")
 
 
 def allow_bits(bits: int) -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from muster.expr import limits
-from muster.expr.convert import kind_of, shown, spring_text
+from muster.expr.convert import kind_of, spring_text
 from muster.expr.errors import ExpressionError, LimitError
 from muster.model.json import Json
 
@@ -87,9 +87,9 @@ def multiply(left: Json, right: Json) -> Json:
 
 def repeat(text: str, count: int) -> str:
     if count < 0:
-        raise ExpressionError(f"a text cannot be repeated {shown(count)} times", "EXPRESSION_ARITHMETIC")
+        raise ExpressionError("a text cannot be repeated less than 0 times", "EXPRESSION_ARITHMETIC")
     limits.allow_text(len(text) * count)
-    return text * count
+    return text * count if text else ""  # no count is too large for nothing
 
 
 def divide(left: Json, right: Json) -> Json:

@@ -42,9 +42,7 @@ def plain_path(text: str) -> PlainPath:
     while at < len(text) or not steps:
         found = _STEP.match(text, at)
         if found is None or (at == 0 and text.startswith(".")):
-            raise ExpressionSyntaxError(
-                f"'{text}' is not a path such as `customer.addresses[0].city`", at + 1
-            )
+            raise ExpressionSyntaxError("this is not a path such as `customer.addresses[0].city`", at + 1)
         name, place, single, double = found.groups()
         steps.append(
             int(place) if place is not None else next(k for k in (name, single, double) if k is not None)

@@ -16,7 +16,7 @@ from muster.model.json import Json
 
 _PROGRAM_MEMORY = 512 * 1024
 _STEPS_PER_OPERATION = 1024
-_PIECES = limits.OPERATIONS
+_PIECES = 5_000
 
 
 class _Match(Protocol):
@@ -43,7 +43,7 @@ def _compiled(pattern: str, with_groups: bool) -> _Pattern:
         compiled: _Pattern = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError):
         raise ExpressionError(
-            f"'{pattern[:60]}' is not a pattern (RE2 syntax: no look-around, no back-references)",
+            "this is not a pattern (RE2 syntax: no look-around, no back-references)",
             "EXPRESSION_PATTERN",
         ) from None
     return compiled
@@ -118,7 +118,9 @@ def _group(match: _Match, group: str) -> str:
     try:
         return match.group(int(group) if group.isdigit() else group) or ""
     except (IndexError, KeyError):
-        raise ExpressionError(f"the pattern has no group `{group}`", "EXPRESSION_PATTERN") from None
+        raise ExpressionError(
+            "the replacement asks for a group that the pattern does not have", "EXPRESSION_PATTERN"
+        ) from None
 
 
 def _replacement(text: str) -> list[tuple[bool, str]]:
@@ -142,6 +144,6 @@ def _replacement(text: str) -> list[tuple[bool, str]]:
             at = end + 1
         else:
             raise ExpressionError(
-                f"`{character}` is unfinished in the replacement '{text}'", "EXPRESSION_PATTERN"
+                "the replacement ends in the middle of a group or a quoted character", "EXPRESSION_PATTERN"
             )
     return parts

@@ -90,7 +90,7 @@ def _at(value: list[Json] | str, index: Json, spot: Spot) -> Json:
     if 0 <= place < len(value):
         return value[place]
     many = f"{len(value)} {'elements' if isinstance(value, list) else 'characters'}"
-    raise ExpressionError(f"`{spot.of}` has {many}, none of them at {place}", "EXPRESSION_INDEX", spot.column)
+    raise ExpressionError(f"`{spot.of}` has {many}, and none at that place", "EXPRESSION_INDEX", spot.column)
 
 
 def method_step(name: str, arguments: tuple[Run, ...], safe: bool, spot: Spot) -> Apply:

@@ -149,6 +149,10 @@ def test_ordinary_work_on_large_data_is_not_refused(text: str) -> None:
     assert compile_expression(text).evaluate(Scope(CONTEXT, NOW)) is not None
 
 
+def test_nothing_may_be_repeated_any_number_of_times() -> None:
+    assert compile_expression("'' * huge + ''.repeat(huge)").evaluate(Scope(CONTEXT, NOW)) == ""
+
+
 def test_a_large_value_of_the_context_is_handed_on_as_it_is() -> None:
     assert compile_template("#{million}").resolve(Scope(CONTEXT, NOW)) is CONTEXT["million"]
 

@@ -60,6 +60,40 @@ def test_a_method_gives_a_value_or_an_error_whatever_it_is_called_on(name: str, 
             assert said(f"#v.{name}({', '.join(['#o'] * many)})", v=value, o=other)
 
 
+SECRET = "hunter2-hunter2"
+OPERATORS = ["+", "-", "*", "/", "%", "^", "<", "==", "and", "or", "?:", "matches", "between"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"{name}({', '.join(['#k'] * many)})" for name in FUNCTIONS for many in (1, 2, 3)),
+        *(f"#k.{name}({', '.join(['#k'] * many)})" for name in METHODS for many in (0, 1, 2)),
+        *(
+            f"{one} {operator} {two}"
+            for operator in OPERATORS
+            for one, two in (("#k", "{1}"), ("1", "#k"), ("#k", "#k"))
+        ),
+        *(
+            "-#k",
+            "!#k",
+            "#k.x",
+            "#k[#k]",
+            "{1}[#k]",
+            "#k.![1]",
+            "{1}.?[#k]",
+            "#k ? 1 : 2",
+            "{a: #k}[#k].x",
+            "#k[99]",
+        ),
+        *("'a' matches '(' + #k", "'a'.replaceAll('a', '$' + #k)", "format(now(), #k)", "{(#root): 1}"),
+    ],
+)
+def test_no_message_shows_a_value_for_it_may_be_a_secret(text: str) -> None:
+    assert "hunter" not in said(text, k=SECRET)
+    assert "8675309" not in said(text, k=8675309)
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

@@ -127,8 +127,8 @@ def test_a_property_of_null_is_an_error_that_names_it() -> None:
 
 
 def test_an_index_that_is_out_of_range_is_an_error_that_counts() -> None:
-    assert "`list` has 3 elements, none of them at 3" in failure("list[3]").message
-    assert "none of them at -1" in failure("list[-1]").message
+    assert "`list` has 3 elements, and none at that place" in failure("list[3]").message
+    assert "none at that place" in failure("list[-1]").message
 
 
 def test_an_index_is_read_from_the_root_even_within_a_projection() -> None:

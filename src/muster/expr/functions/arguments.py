@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from muster.expr.convert import kind_of, shown
+from muster.expr.convert import kind_of
 from muster.expr.errors import ExpressionError
 from muster.model.json import Json
 
 
 def wrong(expected: str, value: Json) -> ExpressionError:
-    return ExpressionError(f"{expected} was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
+    return ExpressionError(f"{expected} was expected, and this is {kind_of(value)}", "EXPRESSION_TYPE")
 
 
 def text_of(value: Json) -> str:

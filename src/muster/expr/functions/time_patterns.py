@@ -33,7 +33,7 @@ def write_time(when: datetime, pattern: str) -> str:
     while at < len(pattern):
         part = _PART.match(pattern, at)
         if part is None:
-            raise bad_time(f"a quote is never closed in the time pattern '{pattern}'")
+            raise bad_time("a quote is never closed in the time pattern")
         written.append(_write(when, part))
         at = part.end()
     return "".join(written)
@@ -76,7 +76,7 @@ def _letters(when: datetime, letter: str, count: int) -> str:
         "Q": (when.month + 2) // 3,
     }
     if letter not in numbers:
-        raise bad_time(f"`{letter}` has no meaning in a time pattern (put text in quotes)")
+        raise bad_time("a letter has no meaning in the time pattern (put text in quotes)")
     return f"{numbers[letter]:0{count}d}"
 
 

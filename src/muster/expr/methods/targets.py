@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from muster.expr.convert import kind_of, shown, spring_text
+from muster.expr.convert import kind_of, spring_text
 from muster.expr.errors import ExpressionError
 from muster.model.json import Json
 
@@ -44,13 +44,13 @@ def only_text(value: Json) -> str:
     if type(value) is list and value:
         value = value[0]
     if type(value) is not str:
-        raise ExpressionError(f"a text was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
+        raise ExpressionError(f"a text was expected, and this is {kind_of(value)}", "EXPRESSION_TYPE")
     return value
 
 
 def within(start: int, end: int, length: int, what: str) -> None:
     if not 0 <= start <= end <= length:
-        raise ExpressionError(f"{start} to {end} is not within {what} of {length}", "EXPRESSION_INDEX")
+        raise ExpressionError(f"that is not within {what} of {length}", "EXPRESSION_INDEX")
 
 
 def sought(value: Json) -> str:
@@ -58,14 +58,14 @@ def sought(value: Json) -> str:
     if type(value) is int and 0 <= value < 0x110000:
         return chr(value)
     if isinstance(value, float | list):
-        raise ExpressionError(f"a text was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
+        raise ExpressionError(f"a text was expected, and this is {kind_of(value)}", "EXPRESSION_TYPE")
     return as_text(value)
 
 
 def place(value: Json) -> int:
     """Where to look from: unlike elsewhere, nothing is converted."""
     if type(value) is not int:
-        raise ExpressionError(f"a whole number was expected, and this is {shown(value)}", "EXPRESSION_TYPE")
+        raise ExpressionError(f"a whole number was expected, and this is {kind_of(value)}", "EXPRESSION_TYPE")
     return value
 
 

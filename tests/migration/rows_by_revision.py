@@ -105,6 +105,22 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0003_deliveries": [
+        (
+            "delivery",
+            {
+                "id": 1,
+                "key_hash": "h",
+                "execution_id": "e1",
+                "node_id": "a",
+                "item_key": "",
+                "channel": "email",
+                "recipient": "ada@example.com",
+                "status": "captured",
+                "created_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -227,3 +227,31 @@ node_execution = _table(
     Column("completed_at", UtcTime),
     PrimaryKeyConstraint("execution_id", "node_id", "visit", "item_key"),
 )
+
+delivery = _table(
+    "delivery",
+    # In the order in which they were recorded.
+    Column("id", RowId, nullable=False),
+    # The effect's own name, as a digest: a repeat finds the row that it made before.
+    Column("key_hash", Key(64), nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("node_id", Key(NAME_LENGTH), nullable=False),
+    Column("item_key", Key(NAME_LENGTH), nullable=False),
+    _institute(),
+    Column("channel", Key(32), nullable=False),
+    Column("recipient", LongText, nullable=False),
+    Column("subject", LongText),
+    Column("body", LongText),
+    Column("status", Key(32), nullable=False),
+    Column("provider_id", Key(NAME_LENGTH)),
+    Column("error", LongText),
+    Column("created_at", UtcTime, nullable=False),
+    Column("sent_at", UtcTime),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("key_hash", name="uq_delivery_key"),
+    Index("ix_delivery_execution", "execution_id"),
+    # What a provider's report of a message is about.
+    _index_where_set("delivery", "provider_id"),
+    # Old ones go by their time.
+    Index("ix_delivery_created_at", "created_at"),
+)

@@ -1,0 +1,143 @@
+"""What nodes that reach outside need of it: HTTP, mail, WhatsApp, and a record of what was sent."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from muster.engine.state import Failure
+from muster.model.json import Json, JsonObject
+
+
+class Channel(StrEnum):
+    EMAIL = "email"
+    WHATSAPP = "whatsapp"
+
+
+class DeliveryStatus(StrEnum):
+    """`captured`: no provider is configured, so the message was kept here and went nowhere."""
+
+    CAPTURED = "captured"
+    SENT = "sent"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message to somebody. `key` names the effect: a repeat of it is the same delivery."""
+
+    key: str
+    execution_id: str
+    node_id: str
+    item_key: str
+    institute_id: str
+    channel: Channel
+    recipient: str
+    subject: str | None
+    body: str | None
+    status: DeliveryStatus
+    created_at: datetime
+    provider_id: str | None = None
+    error: str | None = None
+    sent_at: datetime | None = None
+
+
+class Deliveries(Protocol):
+    async def record(self, delivery: Delivery) -> None:
+        """Keep what became of a message. Durable when this returns; while the store is away, it waits.
+
+        A repeat under the same key changes the earlier record, but none that says `sent` to `failed`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """`seconds` is for the whole of it, redirects included."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    content: bytes | None = None
+    seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer of whatever status. Header names are in lower case; `host` is who answered in the end."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    content: bytes
+    host: str
+
+    def header(self, name: str) -> str | None:
+        """The header's values, joined by commas; None if there is none."""
+        found = [value for key, value in self.headers if key == name]
+        return ", ".join(found) if found else None
+
+
+class Http(Protocol):
+    async def send(self, request: HttpRequest) -> HttpAnswer | Failure:
+        """Make a request. What comes of trouble on the way is a failure that names the host, nothing more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    filename: str
+    content_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message as its author wants it. Addresses may carry a name: `Ada <ada@example.com>`."""
+
+    key: str
+    at: datetime
+    to: tuple[str, ...]
+    subject: str = ""
+    text: str | None = None
+    html: str | None = None
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    sender: str | None = None
+    reply_to: tuple[str, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A provider took it. `refused` are recipients that it would not take, each with its words."""
+
+    provider_id: str
+    captured: bool = False
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+class Mailer(Protocol):
+    async def send(self, mail: Mail) -> Sent | Failure: ...
+
+
+@dataclass(frozen=True, slots=True)
+class WhatsAppMessage:
+    """A text or a template: `content` is the part of the Cloud API's body under the name of its type."""
+
+    to: str
+    type: str
+    content: JsonObject
+    key: str
+
+
+class WhatsApp(Protocol):
+    async def send(self, message: WhatsAppMessage) -> Sent | Failure: ...
+
+
+def text_of(value: Json) -> str | None:
+    """A resolved parameter that should be a text: numbers and flags as JSON writes them, null as none."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else None

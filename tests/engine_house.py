@@ -37,24 +37,30 @@ TYPES = {
     "SET": node_type("SET", NodeKind.PURE),
     "TELL": node_type("TELL", NodeKind.EFFECT),
     "SLEEP": node_type("SLEEP", NodeKind.WAIT),
+    "ASK": node_type("ASK", NodeKind.WAIT),
 }
 
 
 @dataclass
 class Told:
     """What effects did, in order: their keys and parameters. `answers` are what the next ones come to;
-    saying `hangs_at` never ends."""
+    saying `hangs_at` never ends, and saying `pauses_at` ends when told to go on."""
 
     did: list[tuple[str, JsonObject]] = field(default_factory=list)
     answers: list[Done | Failure] = field(default_factory=list)
     hangs_at: str | None = None
+    pauses_at: str | None = None
     hanging: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def tell(self, params: JsonObject, call: Call) -> Done | Failure:
         self.did.append((call.key, params))
         if params.get("say") == self.hangs_at:
             self.hanging.set()
             await asyncio.Event().wait()
+        if params.get("say") == self.pauses_at:
+            self.hanging.set()
+            await self.go_on.wait()
         return self.answers.pop(0) if self.answers else Done({"told": params.get("say")})
 
     @property
@@ -74,6 +80,12 @@ def sleep(params: JsonObject, call: Call) -> Outcome:
     if call.woken:
         return Done({"slept": seconds})
     return Suspend(Phase.PAUSED, "paused", call.now + timedelta(seconds=seconds))
+
+
+def ask(params: JsonObject, call: Call) -> Outcome:
+    if call.woken:
+        return Done({"answer": call.answer})
+    return Suspend(Phase.WAITING, "waiting_for_task", None)
 
 
 def node(node_id: str, kind: str = "TELL", **facts: object) -> Node:
@@ -97,7 +109,7 @@ class House:
         self.committer = GroupCommitter(database)
         self.executions = ExecutionRepository(database, self.committer, LEASE)
         self.programs: dict[int, Program] = {}
-        handlers = Handlers({"TELL": told.tell}, {"SET": set_fields}, {"SLEEP": sleep})
+        handlers = Handlers({"TELL": told.tell}, {"SET": set_fields}, {"SLEEP": sleep, "ASK": ask})
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
         self.instance = Instance(Name(name, self.ids.new()), self.executions, driver, self.program)

@@ -104,6 +104,10 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
                 "started_at": TIME,
             },
         ),
+        (
+            "execution_signal",
+            {"id": 1, "execution_id": "e1", "kind": "hold", "payload": "{}", "created_at": TIME},
+        ),
     ],
     "0003_deliveries": [
         (

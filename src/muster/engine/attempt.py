@@ -153,6 +153,7 @@ class Attempts:
             run.attempt,
             scope,
             woken=run.woken,
+            answer=live.answers.get((run.node, run.visit)),
         )
 
 

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
@@ -56,7 +57,7 @@ class Driver:
             while True:
                 for effect in await self._compute(live, todo):
                     under_way.add(asyncio.create_task(self._attempts.run(live, effect)))
-                if not under_way and not self._due_shortly(live):
+                if not under_way and not live.arrived and not self._due_shortly(live):
                     return await self._let_go(live)
                 settled, under_way = await self._wait(live, under_way)
                 todo = await self._take(live, settled)
@@ -84,24 +85,28 @@ class Driver:
     async def _wait(
         self, live: Live, under_way: set[asyncio.Task[Settled]]
     ) -> tuple[list[Settled], set[asyncio.Task[Settled]]]:
-        """Wait until something has settled or a parked token comes due."""
+        """Wait until something has settled, a signal has come, or a parked token is due."""
         due = live.state.resume_at
         seconds = None if due is None else max((due - self._clock.now()).total_seconds(), 0)
-        if not under_way:
-            await asyncio.sleep(seconds or 0)
-            return [], under_way
-        done, left = await asyncio.wait(under_way, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        return [task.result() for task in done], left
+        live.disturbance = asyncio.get_running_loop().create_future()
+        if live.arrived:
+            live.disturbance.set_result(None)
+        waiting: set[asyncio.Future[Any]] = {live.disturbance, *under_way}
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        settled = {task for task in under_way if task.done()}
+        return [task.result() for task in settled], under_way - settled
 
     async def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
         """Make what has settled durable, and only then let anything follow from it."""
-        events = [self._note(live, one) for one in settled]
-        if events:
+        outcomes = [self._note(live, one) for one in settled]
+        if outcomes:
             await self._write(live, None)
         now = self._clock.now()
-        events += [
+        due = [
             Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
         ]
+        # Signals first: who says "hold" while a node runs means that nothing is to follow from it.
+        events = [*live.take_signals(), *outcomes, *due]
         return [todo for event in events for todo in live.happen(event, now)]
 
     def _note(self, live: Live, settled: Settled) -> Event:
@@ -119,7 +124,8 @@ class Driver:
         await self._write(live, checkpoint_of(live, self._clock.now()))
 
     async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
-        progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint)
+        taken = tuple(sorted(live.taken)) if checkpoint else ()
+        progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, taken)
         await write_until_written(self._executions, progress)
         live.rows.clear()
 

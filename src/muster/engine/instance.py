@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from muster.engine.drive import Driver
-from muster.engine.live import begin, take_over
+from muster.engine.live import Live, begin, take_over
 from muster.engine.ports import Executions, Lost, NewExecution, OwnedExecution
 from muster.engine.program import Program
+from muster.engine.state import Todo
 
 CLAIMED_AT_ONCE = 500
 
@@ -25,6 +26,12 @@ class Name:
     @property
     def owner(self) -> str:
         return f"{self.instance}/{self.incarnation}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Driven:
+    live: Live
+    task: asyncio.Task[None]
 
 
 class Instance:
@@ -44,19 +51,18 @@ class Instance:
         self._executions = executions
         self._driver = driver
         self._program = program
-        self._driven: dict[str, asyncio.Task[None]] = {}
+        self._driven: dict[str, _Driven] = {}
 
     async def start(self, new: NewExecution) -> None:
         """Begin an execution: durable when this returns, and under way. Raises `NotWritten`."""
         program = await self._program(new.version_id)
         await self._executions.start(new)
-        live, todo = begin(new, program)
-        self._spawn(new.id, self._driver.drive(live, todo))
+        self._spawn(*begin(new, program))
 
     async def ended(self, execution_id: str) -> None:
         """Wait until this instance has let go of an execution; at once if it does not have it."""
-        if task := self._driven.get(execution_id):
-            await asyncio.wait([task])
+        if driven := self._driven.get(execution_id):
+            await asyncio.wait([driven.task])
 
     # --- passes: each answers how many it took ------------------------------------------------------
 
@@ -81,19 +87,31 @@ class Instance:
 
     async def _take(self, taken: Sequence[OwnedExecution]) -> int:
         for owned in taken:
-            live, todo = take_over(owned, await self._program(owned.version_id))
-            self._spawn(owned.id, self._driver.drive(live, todo))
+            self._spawn(*take_over(owned, await self._program(owned.version_id)))
         return len(taken)
 
-    def _spawn(self, execution_id: str, driving: Coroutine[object, object, None]) -> None:
-        self._driven[execution_id] = asyncio.create_task(self._drive(execution_id, driving))
+    async def take_signals(self) -> int:
+        """Hand what has reached executions that are driven here to whoever drives them."""
+        if not self._driven:
+            return 0
+        found = await self._executions.signals(self.name.owner)
+        for execution_id, signals in found.items():
+            if driven := self._driven.get(execution_id):
+                driven.live.receive(signals)
+        return len(found)
 
-    async def _drive(self, execution_id: str, driving: Coroutine[object, object, None]) -> None:
+    def _spawn(self, live: Live, todo: Iterable[Todo]) -> None:
+        task = asyncio.create_task(self._drive(live, todo))
+        self._driven[live.facts.id] = _Driven(live, task)
+
+    async def _drive(self, live: Live, todo: Iterable[Todo]) -> None:
+        execution_id = live.facts.id
         try:
-            await driving
+            await self._driver.drive(live, todo)
         except Lost:
             log.info("execution %s was taken over by another instance", execution_id)
         finally:
             # One that parked and came due at once may have been claimed anew, by a task of its own.
-            if self._driven.get(execution_id) is asyncio.current_task():
+            driven = self._driven.get(execution_id)
+            if driven is not None and driven.live is live:
                 del self._driven[execution_id]

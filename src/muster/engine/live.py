@@ -1,23 +1,30 @@
 """An execution in the hands of this instance: rebuilt from what is kept, and put back into that shape."""
 
+import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import assert_never
 
 from muster.engine.advance import advance, resume
 from muster.engine.codec import decode
-from muster.engine.ports import FIRST_FENCE, JournalRow, NewExecution, OwnedExecution
+from muster.engine.ports import FIRST_FENCE, JournalRow, NewExecution, OwnedExecution, Signal, SignalKind
 from muster.engine.program import Program
 from muster.engine.state import (
+    Cancelled,
     Completed,
     Event,
     Failed,
     Failure,
+    Held,
     Phase,
+    Released,
     Started,
     State,
     Suspended,
     Todo,
     Undone,
+    Woken,
 )
 from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
@@ -29,7 +36,8 @@ COMPENSATION = "compensation"
 @dataclass(slots=True)
 class Live:
     """Mutable, and so the affair of one task. `rows` are not written yet; `items` are the items of a visit
-    that are done already, with their outputs, by key."""
+    that are done already, with their outputs, by key; `answers` are what woken visits were given; signals
+    have `arrived`, and when they are `taken` they stay with the store until the next checkpoint."""
 
     facts: Facts
     fence: int
@@ -38,6 +46,41 @@ class Live:
     seq: int = 0
     rows: list[JournalRow] = field(default_factory=list)
     items: dict[tuple[str, int], dict[str, Json]] = field(default_factory=dict)
+    answers: dict[tuple[str, int], Json] = field(default_factory=dict)
+    arrived: dict[int, Signal] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)
+    disturbance: "asyncio.Future[None] | None" = None
+
+    def receive(self, signals: Iterable[Signal]) -> None:
+        """Put signals in front of whoever drives this. One that came before changes nothing."""
+        fresh = {signal.id: signal for signal in signals if signal.id not in self.taken}
+        self.arrived.update(fresh)
+        if fresh and self.disturbance is not None and not self.disturbance.done():
+            self.disturbance.set_result(None)
+
+    def take_signals(self) -> list[Event]:
+        """What has arrived, as events, in the order it came."""
+        signals = [self.arrived[number] for number in sorted(self.arrived)]
+        self.taken.update(self.arrived)
+        self.arrived.clear()
+        return [self._event(signal) for signal in signals]
+
+    def _event(self, signal: Signal) -> Event:
+        match signal.kind:
+            case SignalKind.HOLD:
+                return Held()
+            case SignalKind.RELEASE:
+                return Released()
+            case SignalKind.CANCEL:
+                reason, undo = signal.payload.get("reason"), signal.payload.get("compensate")
+                return Cancelled(str(reason or "cancelled by hand"), undo is True)
+            case SignalKind.ANSWER:
+                node, visit = str(signal.payload["node"]), signal.payload["visit"]
+                assert isinstance(visit, int)
+                self.answers[node, visit] = signal.payload.get("answer")
+                return Woken(node, visit)
+            case _:
+                assert_never(signal.kind)
 
     def happen(self, event: Event, now: datetime) -> tuple[Todo, ...]:
         """Take an event, and say what is to be done."""
@@ -70,6 +113,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
         live.happen(Started(owned.context), owned.started_at)
     for row in sorted(owned.journal, key=lambda row: row.seq):
         _replay(live, row)
+    live.receive(owned.signals)
     return live, resume(live.state)
 
 

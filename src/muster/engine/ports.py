@@ -1,8 +1,9 @@
 """What the engine needs kept for it, and how it hears of its own work."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from muster.engine.state import FINAL, ExecutionStatus, Failure
@@ -31,6 +32,27 @@ class JournalRow:
     changes: JsonObject | None = None
     error: JsonObject | None = None
     due: datetime | None = None
+
+
+class SignalKind(StrEnum):
+    """What reaches an execution from outside: people's commands, and the answer that a visit waits for."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+    CANCEL = "cancel"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Kept until the execution's next checkpoint holds what it did, so none is lost with its owner.
+
+    An answer names the `node` and `visit` that it is for.
+    """
+
+    id: int
+    kind: SignalKind
+    payload: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +104,19 @@ class OwnedExecution:
     state: JsonObject
     takeovers: int
     journal: Sequence[JournalRow]
+    signals: Sequence[Signal] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What an owner writes at once: journal rows, and perhaps where the execution now stands."""
+    """What an owner writes at once: journal rows, and perhaps where the execution now stands. The signals
+    that the checkpoint has taken account of go with it."""
 
     execution_id: str
     fence: int
     rows: tuple[JournalRow, ...]
     checkpoint: Checkpoint | None = None
+    signals: tuple[int, ...] = ()
 
 
 class Lost(Exception):
@@ -111,6 +136,15 @@ class Executions(Protocol):
 
     async def write(self, progress: Progress) -> None:
         """Durable when this returns. Raises `NotWritten`, or `Lost`: the fence has moved on."""
+        ...
+
+    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
+        """Durable when this returns: the owner finds it, or whoever takes the execution up because of it.
+        False: the execution has ended, or there is none."""
+        ...
+
+    async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
+        """What has reached the executions that this owner holds, by their ids."""
         ...
 
     async def renew(self, owner: str) -> None:

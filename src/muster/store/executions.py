@@ -1,30 +1,33 @@
 """Executions and their journal: every write of an owner is fenced, every claim is one statement."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
 from muster.engine.ports import (
     FIRST_FENCE,
-    Checkpoint,
     JournalRow,
     Lost,
     NewExecution,
     NotWritten,
     OwnedExecution,
     Progress,
+    Signal,
+    SignalKind,
 )
-from muster.engine.state import ExecutionStatus
+from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.json import JsonObject
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dialect import claim, insert_rows, now, update_rows, upsert
-from muster.store.tables import node_execution, workflow_execution
+from muster.store.tables import execution_signal, node_execution, workflow_execution
 
 E = workflow_execution.c
 J = node_execution.c
+S = execution_signal.c
 JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
 LIVE_AND_PARKED = (ExecutionStatus.PAUSED, ExecutionStatus.WAITING)
 T = TypeVar("T")
@@ -58,7 +61,7 @@ class Progressing:
         owned = [fences.get(item.execution_id) == item.fence for item in items]
         kept = [item for item, mine in zip(items, owned, strict=True) if mine]
         _write_journal(connection, kept)
-        _write_checkpoints(connection, kept)
+        _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
         return owned
 
 
@@ -78,15 +81,23 @@ def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
         upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
 
 
-def _write_checkpoints(connection: Connection, items: Iterable[Progress]) -> None:
+def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> None:
+    """Let go of executions. One that a signal has reached meanwhile is due at once: its row is locked, so a
+    signal is either seen here or finds the execution parked."""
+    if not items:
+        return
     at = now(connection)
-    rows = {
-        item.execution_id: _checkpoint_row(item.execution_id, item.checkpoint, at)
-        for item in items
-        if item.checkpoint is not None
-    }
-    if rows:
-        update_rows(connection, workflow_execution, list(rows.values()), ("id",))
+    taken = [number for item in items for number in item.signals]
+    if taken:
+        connection.execute(delete(execution_signal).where(S.id.in_(taken)))
+    reached = _reached(connection, [item.execution_id for item in items])
+    rows = {item.execution_id: _checkpoint_row(item, at, item.execution_id in reached) for item in items}
+    update_rows(connection, workflow_execution, list(rows.values()), ("id",))
+
+
+def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
+    found = select(S.execution_id).where(S.execution_id.in_(ids)).distinct()
+    return set(connection.scalars(found))
 
 
 class ExecutionRepository:
@@ -109,6 +120,27 @@ class ExecutionRepository:
             raise NotWritten(str(away)) from away
         if not mine:
             raise Lost(f"execution {progress.execution_id} is another's")
+
+    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
+        def work(connection: Connection) -> bool:
+            found = select(E.status, E.owner).where(E.id == execution_id).with_for_update()
+            row = connection.execute(found).first()
+            if row is None or row.status in FINAL:
+                return False
+            at = now(connection)
+            kept = {"execution_id": execution_id, "kind": kind.value, "payload": payload, "created_at": at}
+            insert_rows(connection, execution_signal, [kept])
+            if row.owner is None:
+                due = update(workflow_execution).where(E.id == execution_id).values(resume_at=at)
+                connection.execute(due)
+            return True
+
+        return await self._database.write(work)
+
+    async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
+        mine = select(execution_signal).join(workflow_execution, E.id == S.execution_id)
+        wanted = mine.where(E.owner == owner).order_by(S.id)
+        return await self._database.read(lambda connection: _signals_of(connection.execute(wanted)))
 
     async def renew(self, owner: str) -> None:
         def work(connection: Connection) -> None:
@@ -164,13 +196,24 @@ def _taken(owner: str, at: datetime, lease: timedelta, resumed: bool) -> dict[st
 
 def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
     journals: dict[str, list[JournalRow]] = defaultdict(list)
-    wanted = select(node_execution).where(J.execution_id.in_([row.id for row in rows]))
-    for row in connection.execute(wanted) if rows else ():
+    if not rows:
+        return []
+    ids = [row.id for row in rows]
+    for row in connection.execute(select(node_execution).where(J.execution_id.in_(ids))):
         journals[row.execution_id].append(_journal_of(row))
-    return [_owned(row, journals[row.id]) for row in rows]
+    reached = select(execution_signal).where(S.execution_id.in_(ids)).order_by(S.id)
+    signals = _signals_of(connection.execute(reached))
+    return [_owned(row, journals[row.id], signals.get(row.id, ())) for row in rows]
 
 
-def _owned(row: Row[Any], journal: Sequence[JournalRow]) -> OwnedExecution:
+def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
+    signals: dict[str, list[Signal]] = defaultdict(list)
+    for row in rows:
+        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), row.payload))
+    return signals
+
+
+def _owned(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Signal]) -> OwnedExecution:
     return OwnedExecution(
         id=row.id,
         workflow_id=row.workflow_id,
@@ -183,6 +226,7 @@ def _owned(row: Row[Any], journal: Sequence[JournalRow]) -> OwnedExecution:
         state=row.state or {},
         takeovers=row.takeovers,
         journal=journal,
+        signals=signals,
     )
 
 
@@ -206,17 +250,19 @@ def _new_row(new: NewExecution, at: datetime, until: datetime) -> dict[str, obje
     }
 
 
-def _checkpoint_row(execution_id: str, checkpoint: Checkpoint, at: datetime) -> dict[str, object]:
+def _checkpoint_row(item: Progress, at: datetime, reached: bool) -> dict[str, object]:
     """With its checkpoint an owner lets go: no owner, no lease, and a due time if it has one."""
+    checkpoint = item.checkpoint
+    assert checkpoint is not None, "asked only of those that have one"
     failure = checkpoint.failure
     return {
-        "id": execution_id,
+        "id": item.execution_id,
         "status": checkpoint.status.value,
         "context": checkpoint.context,
         "state": checkpoint.state,
         "output": checkpoint.output,
         "current_node_id": checkpoint.current_node,
-        "resume_at": checkpoint.resume_at,
+        "resume_at": at if reached and not checkpoint.is_final else checkpoint.resume_at,
         "owner": None,
         "lease_until": None,
         "takeovers": 0,

@@ -228,6 +228,18 @@ node_execution = _table(
     PrimaryKeyConstraint("execution_id", "node_id", "visit", "item_key"),
 )
 
+execution_signal = _table(
+    "execution_signal",
+    Column("id", RowId, nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("kind", Key(32), nullable=False),
+    Column("payload", JsonValue, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    # How an execution's owner finds what has reached it.
+    Index("ix_execution_signal_execution", "execution_id"),
+)
+
 delivery = _table(
     "delivery",
     # In the order in which they were recorded.

@@ -1,10 +1,10 @@
-"""Executions and their journal."""
+"""Executions, their journal, and what reaches them from outside."""
 
 import sqlalchemy as sa
 from alembic.operations import Operations
 
 from muster.store.migrations.ddl import create_index, create_table, institute
-from muster.store.types import JsonValue, Key, LongText, UtcTime
+from muster.store.types import JsonValue, Key, LongText, RowId, UtcTime
 
 revision = "0002_executions"
 down_revision = "0001_library"
@@ -13,6 +13,7 @@ down_revision = "0001_library"
 def upgrade(op: Operations) -> None:
     _executions(op)
     _journal(op)
+    _signals(op)
 
 
 def _executions(op: Operations) -> None:
@@ -75,3 +76,17 @@ def _journal(op: Operations) -> None:
         sa.Column("completed_at", UtcTime),
         sa.PrimaryKeyConstraint("execution_id", "node_id", "visit", "item_key"),
     )
+
+
+def _signals(op: Operations) -> None:
+    create_table(
+        op,
+        "execution_signal",
+        sa.Column("id", RowId, nullable=False),
+        sa.Column("execution_id", Key(36), nullable=False),
+        sa.Column("kind", Key(32), nullable=False),
+        sa.Column("payload", JsonValue, nullable=False),
+        sa.Column("created_at", UtcTime, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    create_index(op, "ix_execution_signal_execution", "execution_signal", ["execution_id"])

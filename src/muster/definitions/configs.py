@@ -51,10 +51,11 @@ def _reaches(value: Json, path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What a node itself says its config is. `value` None: it says nothing, or nothing readable."""
+    """What a node itself says its config is. `value` None: it says nothing, or nothing that can be read."""
 
     value: JsonObject | None
     origin: Origin
+    unreadable: bool = False
 
 
 def read_own(
@@ -69,7 +70,8 @@ def read_own(
     value, at = fields[given[0]], child(pointer, given[0])
     if isinstance(value, dict):
         return Own(value, Origin(at, value))
-    return Own(_from_text(value, at, limits, problems), Origin(at, None))
+    parsed = _from_text(value, at, limits, problems)
+    return Own(parsed, Origin(at, None), unreadable=parsed is None)
 
 
 def _from_text(text: Json, pointer: str, limits: Limits, problems: Problems) -> JsonObject | None:

@@ -141,7 +141,7 @@ class _Reader:
         template = self._template()
         type_ = self._draft.type = self._type(template)
         own = self._own()
-        if type_ is None:
+        if type_ is None or own.unreadable:
             return
         config, origin, override = self._effective(own, template)
         self._draft.uses += check_config(type_, config, origin, self._catalogue, self._problems)
@@ -183,6 +183,7 @@ class _Reader:
         elif named is not None and named.name != of_template.name:
             message = f"The template is of type `{of_template.name}`, the node of type `{named.name}`."
             self._problems.error("TYPE_CONFLICT", at, message)
+            return None
         return named or of_template
 
     def _template_unknown(self) -> bool:
@@ -225,7 +226,7 @@ class _Reader:
         pointer = child(self._pointer, "compensate")
         type_ = node_type(block, pointer, self._catalogue, self._problems)
         own = read_own(block, ("config", "configJson", "data"), pointer, self._limits, self._problems)
-        if type_ is None:
+        if type_ is None or own.unreadable:
             if not {"type", "nodeType"} & block.keys():
                 self._problems.error("MISSING_TYPE", pointer, "What compensates needs a `type`.")
             return None

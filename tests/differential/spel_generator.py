@@ -332,7 +332,12 @@ class Generator:
         return made if within or not self._needs_brackets(made) else f"({made})"
 
     def _needs_brackets(self, made: str) -> bool:
-        return " " in made or made[0] in "-+!{" or self._random.random() < 0.05
+        if made[0] in "-+":
+            return True  # two signs in a row would be `++` or `--`
+        # Brackets are left out now and then: precedence is compared too, even where it makes nonsense.
+        return (
+            (" " in made or made[0] in "!{") and self._random.random() < 0.7
+        ) or self._random.random() < 0.05
 
     def _token(self, kind: str, place: str, depth: int) -> str:
         if kind == "digit":

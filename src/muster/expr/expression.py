@@ -84,6 +84,10 @@ def compile_part(text: str, start: int, delimited: bool) -> tuple[Expression, in
 
 def compile_condition(text: str) -> Expression:
     """Compile a routing condition: one delimited expression, or the expression alone."""
+    return _kept_condition(text) if len(text) <= _KEPT_LENGTH else _compile_condition(text)
+
+
+def _compile_condition(text: str) -> Expression:
     trimmed = text.strip()
     if not trimmed.startswith(DELIMITERS):
         return compile_expression(text)
@@ -92,3 +96,6 @@ def compile_condition(text: str) -> Expression:
     if text[end + 1 :].strip():
         raise ExpressionSyntaxError("one expression was expected, and more follows it", end + 2)
     return expression
+
+
+_kept_condition = lru_cache(maxsize=_KEPT)(_compile_condition)

@@ -39,5 +39,5 @@ def answer_line(line: str, now: datetime) -> JsonObject:
     try:
         return {"value": answer(request["expr"], context, now)}
     except ExpressionError as error:
-        place: JsonObject = {} if error.column is None else {"column": error.column}
-        return {"error": error.message, "code": error.code, **place}
+        place = "" if error.column is None else f" (column {error.column})"
+        return {"error": error.message + place}

@@ -108,10 +108,10 @@ def milliseconds(text: str) -> float:
     """The shortest of three times that it takes to refuse an expression, compiling included."""
     best = float("inf")
     for attempt in range(3):
-        started = time.perf_counter()
+        started = time.process_time()
         with pytest.raises(ExpressionError):
             compile_expression(text + " " * attempt).evaluate(Scope(CONTEXT, NOW))
-        best = min(best, (time.perf_counter() - started) * 1000)
+        best = min(best, (time.process_time() - started) * 1000)
         if best < MILLISECONDS:
             break
     return best

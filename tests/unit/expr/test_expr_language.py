@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from muster.expr import ExpressionError, ExpressionSyntaxError, Scope, compile_condition, compile_expression
+from muster.expr import (
+    ExpressionError,
+    ExpressionSyntaxError,
+    Scope,
+    answer_line,
+    compile_condition,
+    compile_expression,
+)
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 CONTEXT: dict[str, Any] = {
@@ -20,6 +27,8 @@ CONTEXT: dict[str, Any] = {
     "key": "name",
     "_trigger": {"action": "go"},
 }
+
+NULL_ERROR = "`a.b` is null, so `a.b.c` has no value (use `?.` to pass over null) (column 5)"
 
 
 def run(text: str, context: Any = None, identity: str = "") -> Any:
@@ -184,6 +193,7 @@ def test_a_syntax_error_names_its_column(text: str, column: int, said: str) -> N
 
 def test_compiling_the_same_text_twice_gives_the_same_expression() -> None:
     assert compile_expression("list[1] + 41") is compile_expression("list[1] + 41")
+    assert compile_condition("#{list[1] > 41}") is compile_condition("#{list[1] > 41}")
 
 
 def test_uuid_is_the_same_again_and_different_at_every_place_turn_and_identity() -> None:
@@ -220,3 +230,21 @@ def test_a_condition_takes_the_words_for_true_and_false_and_no_others() -> None:
     assert run("'Off' ? 1 : 2") == 2
     assert "true or false was expected" in failure("1 ? 1 : 2").message
     assert "this is null" in failure("nothing and true").message
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ('{"expr": "a + 1", "context": {"a": 2}}', {"value": 3}),
+        ('{"expr": "n: #{a}", "context": {"a": 2}}', {"value": "n: 2"}),
+        ('{"expr": "#{a}", "context": {"a": [2]}}', {"value": [2]}),
+        ('{"expr": "\'#{a}\'"}', {"value": "#{a}"}),
+        ('{"expr": "a.b.c", "context": {"a": {}}}', {"error": NULL_ERROR}),
+        ('{"expr": "1 +"}', {"error": "the expression ends too early (column 4)"}),
+        ("nonsense", {"error": "the line is not JSON"}),
+        ('{"expr": 5}', {"error": 'the line needs an "expr" that is a text'}),
+        ('{"expr": "1", "context": []}', {"error": 'the "context" must be an object'}),
+    ],
+)
+def test_a_line_of_json_is_answered(line: str, answer: Any) -> None:
+    assert answer_line(line, NOW) == answer

@@ -72,17 +72,17 @@ def test_what_is_no_path_is_refused(path: str) -> None:
     ],
 )
 def test_a_path_that_visits_too_much_is_refused_in_time(path: str, data: Any) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(ExpressionError, match="visits more than"):
         compile_mapping(path).find(data)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_catastrophic_pattern_in_a_path_takes_no_time() -> None:
     data: Any = {"items": ["a" * 5000 + "!"]}
-    started = time.perf_counter()
+    started = time.process_time()
     assert compile_mapping("$.items[?match(@, '(a+)+')]").find(data) is None
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 def test_data_that_is_nested_too_deeply_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, TypeAlias
 
 from muster.expr import operators, patterns
@@ -16,10 +17,15 @@ NUMBERS = frozenset({int, float})
 Order: TypeAlias = Callable[[Any, Any], bool]  # as the operators themselves are typed
 
 
+def _nearest(name: str, known: Mapping[str, Json]) -> list[str]:
+    # Likeness takes time that grows with the square of the length: only names that people write are compared.
+    short = [key for key in islice(known, 500) if len(key) <= 60]
+    return difflib.get_close_matches(name, short, n=1) if len(name) <= 60 else []
+
+
 def unknown_name(name: str, frame: Frame, in_loop: bool, column: int) -> ExpressionError:
     """Says what the name is missing from, and which one may have been meant."""
-    known = list(frame.this)[:500] if isinstance(frame.this, Mapping) else []
-    near = difflib.get_close_matches(name, known, n=1)
+    near = _nearest(name, frame.this) if isinstance(frame.this, Mapping) else []
     if in_loop and name in frame.root:
         hint = f" (write `#{name}` for the context's variable)"
     else:

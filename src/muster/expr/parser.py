@@ -35,26 +35,31 @@ from muster.expr.syntax import (
 )
 from muster.expr.tokens import Kind, Token
 
-_COMPARISONS = {
-    "==": "==",
-    "!=": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-    "eq": "==",
-    "ne": "!=",
-    "lt": "<",
-    "le": "<=",
-    "gt": ">",
-    "ge": ">=",
-    "between": "between",
-    "matches": "matches",
+_OR, _AND, _COMPARISON, _SUM, _PRODUCT, _POWER = range(6)
+
+# How tightly each operator binds, and what it is called. Words count in any case.
+_OPERATORS = {
+    "or": (_OR, "or"),
+    "||": (_OR, "or"),
+    "and": (_AND, "and"),
+    "&&": (_AND, "and"),
+    **{symbol: (_COMPARISON, symbol) for symbol in ("==", "!=", "<", "<=", ">", ">=", "between", "matches")},
+    "eq": (_COMPARISON, "=="),
+    "ne": (_COMPARISON, "!="),
+    "lt": (_COMPARISON, "<"),
+    "le": (_COMPARISON, "<="),
+    "gt": (_COMPARISON, ">"),
+    "ge": (_COMPARISON, ">="),
+    "+": (_SUM, "+"),
+    "-": (_SUM, "-"),
+    "*": (_PRODUCT, "*"),
+    "/": (_PRODUCT, "/"),
+    "%": (_PRODUCT, "%"),
+    "div": (_PRODUCT, "/"),
+    "mod": (_PRODUCT, "%"),
+    "^": (_POWER, "^"),
 }
-_PRODUCTS = {"*": "*", "/": "/", "%": "%", "div": "/", "mod": "%"}
-_SUMS = {"+": "+", "-": "-"}
-_OR = {"||": "or", "or": "or"}
-_AND = {"&&": "and", "and": "and"}
+_ONCE = {_COMPARISON, _POWER}  # `1 < 2 < 3` has no meaning
 _SIGNS = {"-": "-", "+": "+", "!": "not", "not": "not"}
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _EACH = {"?[", "^[", "$[", "!["}
@@ -72,7 +77,7 @@ class Parser:
         self._at = 0
         self._functions = functions
         self._methods = methods
-        self._depth = 0
+        self._depth = -1  # what is not nested has no depth
         self._made = 0
 
     def parse(self) -> Syntax:
@@ -108,12 +113,10 @@ class Parser:
             raise self._unexpected(f"`{symbol}` was expected")
         return self._take()
 
-    def _operator(self, table: Mapping[str, str]) -> str | None:
-        """The operator that stands here, by its symbol; its words count in any case."""
+    def _word(self) -> str:
+        """The symbol or name that stands here, in small letters; nothing for anything else."""
         token = self._token
-        if token.kind is Kind.SYMBOL:
-            return table.get(token.value)
-        return table.get(token.value.lower()) if token.kind is Kind.NAME else None
+        return token.value.lower() if token.kind is Kind.SYMBOL or token.kind is Kind.NAME else ""
 
     def _unexpected(self, wanted: str = "the expression should end here") -> ExpressionSyntaxError:
         token = self._token
@@ -140,7 +143,7 @@ class Parser:
 
     def _expression(self) -> Syntax:
         self._descend()
-        value = self._logic("or")
+        value = self._operation(_OR)
         result: Syntax = value
         if self._accept("?:"):
             otherwise = self._expression()
@@ -153,47 +156,34 @@ class Parser:
         self._depth -= 1
         return result
 
-    def _logic(self, operator: str) -> Syntax:
-        table = _OR if operator == "or" else _AND
-        operands = [self._logic("and") if operator == "or" else self._comparison()]
-        while self._operator(table):
-            self._take()
-            operands.append(self._logic("and") if operator == "or" else self._comparison())
-        if len(operands) == 1:
-            return operands[0]
-        return self._count(Logic(operands[0].start, operands[-1].end, operator, tuple(operands)))
-
-    def _comparison(self) -> Syntax:
-        left = self._chain(_SUMS)
-        operator = self._operator(_COMPARISONS)
-        if operator is None:
-            return left
-        self._take()
-        right = self._chain(_SUMS)
-        return self._count(Compare(left.start, right.end, operator, left, right))
-
-    def _chain(self, table: Mapping[str, str]) -> Syntax:
-        """Sums of products, or products of powers."""
-        tighter = self._power if table is _PRODUCTS else lambda: self._chain(_PRODUCTS)
-        first = tighter()
-        rest: list[tuple[str, int, Syntax]] = []
-        while operator := self._operator(table):
-            column = self._take().start + 1
-            operand = tighter()
-            rest.append((operator, column, operand))
-            self._count(operand)
-        return Chain(first.start, rest[-1][2].end, first, tuple(rest)) if rest else first
-
-    def _power(self) -> Syntax:
+    def _operation(self, loosest: int) -> Syntax:
+        """Operators that bind at least as tightly as `loosest`, each rank as one flat node."""
         left = self._unary()
-        if not self._is("^"):
-            return left
-        column = self._take().start + 1
-        right = self._unary()
-        return self._count(Chain(left.start, right.end, left, (("^", column, right),)))
+        below = _POWER + 1
+        while (found := _OPERATORS.get(self._word())) and loosest <= found[0] < below:
+            below = found[0]
+            left = self._rank(left, below)
+        return left
+
+    def _rank(self, first: Syntax, rank: int) -> Syntax:
+        """All the operators of one rank that follow, from left to right."""
+        rest: list[tuple[str, int, Syntax]] = []
+        while (found := _OPERATORS.get(self._word())) and found[0] == rank:
+            column = self._take().start + 1
+            operand = self._operation(rank + 1)
+            rest.append((found[1], column, operand))
+            self._count(operand)
+            if rank in _ONCE:
+                break
+        end = rest[-1][2].end
+        if rank == _COMPARISON:
+            return Compare(first.start, end, rest[0][0], first, rest[0][2])
+        if rank <= _AND:
+            return Logic(first.start, end, rest[0][0], (first, *(operand for _, _, operand in rest)))
+        return Chain(first.start, end, first, tuple(rest))
 
     def _unary(self) -> Syntax:
-        sign = self._operator(_SIGNS)
+        sign = _SIGNS.get(self._word())
         if sign is None:
             return self._path()
         start = self._take().start

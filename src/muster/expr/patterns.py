@@ -31,7 +31,7 @@ class _Pattern(Protocol):
     def finditer(self, text: str) -> Iterator[_Match]: ...
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def _compiled(pattern: str, with_groups: bool) -> _Pattern:
     if len(pattern) > limits.PATTERN:
         raise LimitError(f"a pattern may have {limits.PATTERN:,} characters at most")

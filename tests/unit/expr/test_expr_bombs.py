@@ -29,6 +29,7 @@ CONTEXT: dict[str, Any] = {
     "map": {f"key{number}": number for number in range(100_000)},
     "deep": nested(5_000),
     "huge": 10**900,
+    **{"x" * 30_000 + str(number): number for number in range(50)},
     "entries": [{"k": number % 7, "v": "x" * 50} for number in range(100_000)],
 }
 
@@ -100,6 +101,7 @@ BOMBS = {
     "a number of many digits": "number('9'.repeat(100000))",
     "format": "format('2026-11-15', 'y'.repeat(1000000))",
     "a far date": "plusDays('2026-11-15', 9 ^ 99)",
+    "a name like a thousand others": "x" * 30_000,
     "rounding": "round(1e300, 999999)",
 }
 
@@ -160,3 +162,18 @@ def test_a_large_value_of_the_context_is_handed_on_as_it_is() -> None:
 def test_a_template_nested_too_deeply_is_refused() -> None:
     with pytest.raises(ExpressionError, match="deep"):
         compile_template(nested(5_000))
+
+
+def called_from(depth: int, text: str) -> Any:
+    """The value, computed from far down the stack, as in a server with many layers."""
+    return called_from(depth - 1, text) if depth else compile_expression(text).evaluate(Scope(CONTEXT, NOW))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("(", ")"), ("1 + (", ")"), ("{", "}[0]"), ("abs(", ")"), ("-(", ")")]
+)
+def test_what_is_nested_64_deep_has_a_value_wherever_it_is_asked(before: str, after: str) -> None:
+    depth = 32 if before == "-(" else 64  # a sign is a level of its own
+    assert called_from(200, before * depth + "1" + after * depth) in (1, depth + 1)
+    with pytest.raises(ExpressionError, match="nested deeper than 64"):
+        compile_expression(before * 65 + "1" + after * 65)

@@ -1,10 +1,17 @@
 """What can go wrong with an expression, said to the author of the workflow."""
 
+_LONGEST = 280
+
 
 class ExpressionError(Exception):
-    """An expression that has no value here. `column` counts from 1 in the text that was compiled."""
+    """An expression that has no value here. `column` counts from 1 in the text that was compiled.
+
+    `message` is a sentence for the author. It may quote the expression, shortened if need be, but no value.
+    """
 
     def __init__(self, message: str, code: str = "EXPRESSION_FAILED", column: int | None = None) -> None:
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 3 :]}"
         super().__init__(message)
         self.message = message
         self.code = code

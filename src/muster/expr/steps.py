@@ -1,6 +1,7 @@
 """The steps of a path, as closures: each takes the state and the value so far, and gives the next value."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from muster.expr.charges import charge_call, charge_result
@@ -14,20 +15,29 @@ Run: TypeAlias = Callable[[Frame], Json]
 Apply: TypeAlias = Callable[[Frame, Json], Json]
 
 
+@dataclass(frozen=True, slots=True)
 class Spot:
-    """Where in the text a step stands, for what is said when it fails."""
+    """Where in the text a step stands: its path begins at `start`, the step itself at `at`, and what it is taken
+    from ends at `before`. What is said when it fails is only put together then."""
 
-    __slots__ = ("column", "of", "whole")
+    text: str
+    start: int
+    before: int
+    at: int
+    end: int
 
-    def __init__(self, text: str, start: int, before: int, at: int, end: int) -> None:
-        self.of = text[start:before].strip()
-        self.whole = text[start:end].strip()
-        self.column = at + 1
+    @property
+    def column(self) -> int:
+        return self.at + 1
+
+    @property
+    def of(self) -> str:
+        return self.text[self.start : self.before].strip() or "#this"
 
     def on_null(self) -> ExpressionError:
-        shown = self.of or "the element"
+        path = self.text[self.start : self.end].strip()
         return ExpressionError(
-            f"`{shown}` is null, so `{self.whole}` has no value (use `?.` to pass over null)",
+            f"`{self.of}` is null, so `{path}` has no value (use `?.` to pass over null)",
             "EXPRESSION_NULL",
             self.column,
         )

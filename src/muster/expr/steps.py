@@ -17,8 +17,8 @@ Apply: TypeAlias = Callable[[Frame, Json], Json]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where in the text a step stands: its path begins at `start`, the step itself at `at`, and what it is taken
-    from ends at `before`. What is said when it fails is only put together then."""
+    """Where in the text a step stands: its path begins at `start`, the step itself at `at`, and what it is
+    taken from ends at `before`. What is said when it fails is only put together then."""
 
     text: str
     start: int

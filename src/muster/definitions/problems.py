@@ -24,10 +24,14 @@ class Place(Protocol):
 
 
 class Problems:
-    """Problems in the order in which they were found: each once, and no more than anyone would read."""
+    """Problems in the order in which they were found: each once, and no more than anyone would read.
+
+    Errors and warnings are counted apart: however many warnings there are, an error is never lost to them.
+    """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str], Problem] = {}
+        self._left = {Level.ERROR: MOST, Level.WARNING: MOST}
         self._comparisons_left = _MOST_COMPARED
 
     def error(
@@ -44,8 +48,10 @@ class Problems:
         self.add(Problem(code, pointer, message, Level.WARNING))
 
     def add(self, problem: Problem) -> None:
-        if not self.full:
-            self._found.setdefault((problem.code, problem.pointer, problem.message), problem)
+        key = (problem.code, problem.pointer, problem.message)
+        if key not in self._found and self._left[problem.level] > 0:
+            self._left[problem.level] -= 1
+            self._found[key] = problem
 
     def add_all(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
@@ -69,7 +75,8 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        return len(self._found) >= MOST
+        """Whether there are so many errors that looking for more helps nobody."""
+        return self._left[Level.ERROR] == 0
 
     @property
     def all(self) -> tuple[Problem, ...]:
@@ -77,4 +84,4 @@ class Problems:
 
     @property
     def any_error(self) -> bool:
-        return any(problem.level is Level.ERROR for problem in self._found.values())
+        return self._left[Level.ERROR] < MOST

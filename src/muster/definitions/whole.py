@@ -51,7 +51,7 @@ class Whole:
     def _of_loops(self) -> None:
         position = {draft.id: number for number, draft in enumerate(self._drafts)}
         busy = {draft.id for draft in self._drafts if not _holds_up(draft)}
-        inner = {node: [after for after in self._successors[node] if after in busy] for node in busy}
+        inner = {node: self._successors[node] for node in busy}
         for loop in cycles(sorted(busy, key=position.__getitem__), inner):
             shown = loop[:_LOOP_SHOWN] + ["…"] * (len(loop) > _LOOP_SHOWN)
             around = " → ".join([*shown, loop[0]])

@@ -296,6 +296,28 @@ def test_five_hundred_nodes_are_allowed_and_one_more_is_not() -> None:
     assert errors({"name": "x", "nodes": entries}) == [("TOO_MANY_NODES", "/nodes")]
 
 
+def test_no_number_of_warnings_hides_an_error_or_loses_a_node() -> None:
+    message = " ".join(f"#{{v{number}}}" for number in range(10))
+    entries: list[Json] = [
+        {"id": f"n{number}", "type": "LOG", "config": {"message": message}} for number in range(200)
+    ]
+    found = checked({"name": "x", "nodes": entries})
+    assert len(found.warnings) == 1000
+    assert found.definition is not None
+    assert len(found.definition.nodes) == 200
+    wrong: list[Json] = [*entries, {"id": "last", "type": "NOPE"}]
+    assert errors({"name": "x", "nodes": wrong}) == [("UNKNOWN_NODE_TYPE", "/nodes/200/type")]
+
+
+def test_so_many_errors_that_nobody_reads_them_all_are_cut_off() -> None:
+    entries: list[Json] = [
+        {"type": "NOOP", "config": {f"x{field}": 1 for field in range(10)}} for _ in range(200)
+    ]
+    found = checked({"name": "x", "nodes": entries})
+    assert len(found.errors) == 1000
+    assert not found.valid
+
+
 def test_the_size_limits_hold_for_values_too() -> None:
     large = one_node({"message": "x" * 2000}, "LOG")
     assert [p.code for p in check(large, CATALOGUE, Limits(bytes=1000)).errors] == ["TOO_LARGE"]

@@ -117,6 +117,14 @@ def test_appending_a_node_moves_nothing_that_was_there(
     assert {node: after.places[node] for node in nodes} == dict(before.places)
 
 
+def test_a_new_node_does_not_take_the_row_that_a_long_edge_runs_along() -> None:
+    edges = [("a", "b"), ("b", "c"), ("c", "z"), ("a", "z")]
+    before = lay_out(["a", "b", "c", "z"], edges, "a")
+    after = lay_out(["a", "b", "c", "z", "new"], [*edges, ("b", "new")], "a")
+    assert before.places["z"] == after.places["z"] == (3, 1)
+    assert after.places["new"] == (2, 2)
+
+
 def test_a_node_between_two_others_moves_only_what_follows_it() -> None:
     before = diagram({"nodes": [noop("a", "b"), noop("b", "c"), noop("c")]})
     after = diagram({"nodes": [noop("a", "b"), noop("b", "x"), noop("x", "c"), noop("c")]})

@@ -1,12 +1,14 @@
 """What nodes that reach outside need of it: HTTP, mail, WhatsApp, and a record of what was sent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
 from muster.engine.state import Failure
-from muster.model.json import Json, JsonObject
+from muster.model.json import JsonObject
+from muster.model.stored import NodeTemplate
 
 
 class Channel(StrEnum):
@@ -116,6 +118,12 @@ class Sent:
     refused: tuple[tuple[str, str], ...] = ()
 
 
+class MessageTemplates(Protocol):
+    """Stored messages: node templates of the type that sends them."""
+
+    async def find(self, institute_id: str, template_ids: Sequence[str]) -> dict[str, NodeTemplate]: ...
+
+
 class Mailer(Protocol):
     async def send(self, mail: Mail) -> Sent | Failure: ...
 
@@ -132,12 +140,3 @@ class WhatsAppMessage:
 
 class WhatsApp(Protocol):
     async def send(self, message: WhatsAppMessage) -> Sent | Failure: ...
-
-
-def text_of(value: Json) -> str | None:
-    """A resolved parameter that should be a text: numbers and flags as JSON writes them, null as none."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else None

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 
 from muster.definitions.steps.words import shown
+from muster.engine.handlers import Call, Done
+from muster.engine.state import Failure
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
+from muster.nodes.answer_schema import fault_of
 from muster.nodes.parts import (
     HEADERS,
     MAPPING,
@@ -18,8 +21,11 @@ from muster.nodes.parts import (
     mapped,
     text,
 )
+from muster.nodes.ports import Http
+from muster.nodes.resolved import BadParameter, object_of
+from muster.nodes.rest_answer import document_of, done, is_expected, refusal
+from muster.nodes.rest_request import METHODS, request_of, secret_headers
 
-METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 _EXAMPLE: JsonObject = {
     "url": "https://api.example.com/orders/#{orderId}",
     "method": "GET",
@@ -84,3 +90,26 @@ TYPE = NodeType(
     say=say,
     local_names=frozenset({"status", "headers", "body", "response"}),
 )
+
+
+class RestSync:
+    """Makes the request, and turns its answer into an outcome."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
+        try:
+            request = request_of(params, call)
+            answer = await self._http.send(request)
+            if isinstance(answer, Failure):
+                return answer
+            document = document_of(answer, secret_headers(params))
+            if not is_expected(params.get("expect"), document, call.scope):
+                return refusal(answer, call.now)
+            fault = fault_of(params.get("schema"), document["body"])
+            if fault is not None:
+                return Failure("UnexpectedAnswer", f"the answer of {answer.host} does not fit: {fault}")
+            return done(document, object_of(params.get("outputMapping"), "outputMapping"))
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad))

@@ -1,9 +1,12 @@
 """SEND_EMAIL: one message, or one for each item."""
 
 from muster.definitions.steps.words import quoted, shown
+from muster.engine.handlers import Call, Done
+from muster.engine.state import Failure
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, StepFamily
 from muster.model.problems import Level, Problem
+from muster.nodes.mail_of import Fetching, mail_of
 from muster.nodes.parts import (
     closed,
     config,
@@ -17,6 +20,10 @@ from muster.nodes.parts import (
     texts,
     too_deep,
 )
+from muster.nodes.ports import Channel, Deliveries, Http, Mail, Mailer, MessageTemplates
+from muster.nodes.resolved import BadParameter
+from muster.nodes.sending import outcome_of
+from muster.nodes.stored_message import with_template
 
 _BODY: JsonObject = {
     "to": {**texts("To", "One address, or a list.", "#{item.email}"), "default": "#{item.email}"},
@@ -82,3 +89,31 @@ TYPE = NodeType(
     check=check,
     say=say,
 )
+
+
+class SendEmail:
+    """Writes the message, hands it to the mailer, and keeps a record of what became of it."""
+
+    def __init__(
+        self, mailer: Mailer, deliveries: Deliveries, http: Http, templates: MessageTemplates
+    ) -> None:
+        self._mailer, self._deliveries, self._templates = mailer, deliveries, templates
+        self._fetching = Fetching(http)
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
+        try:
+            whole = await with_template(params, call, self._templates)
+            mail = await mail_of(whole, call, self._fetching)
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad))
+        if isinstance(mail, Failure):
+            return mail
+        result = await self._mailer.send(mail)
+        people = ", ".join((*mail.to, *mail.cc, *mail.bcc))
+        return await outcome_of(
+            result, call, self._deliveries, Channel.EMAIL, people, mail.subject, _shown_body(mail)
+        )
+
+
+def _shown_body(mail: Mail) -> str:
+    return mail.text if mail.text is not None else mail.html or ""

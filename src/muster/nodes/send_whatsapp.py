@@ -1,7 +1,13 @@
 """SEND_WHATSAPP: one message, or one for each item."""
 
+import re
+
+import orjson
+
 from muster.definitions.steps.words import quoted, shown
-from muster.model.json import JsonObject, JsonView
+from muster.engine.handlers import Call, Done
+from muster.engine.state import Failure
+from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, StepFamily
 from muster.model.problems import Level, Problem
 from muster.nodes.parts import (
@@ -15,6 +21,13 @@ from muster.nodes.parts import (
     text,
     too_deep,
 )
+from muster.nodes.ports import Channel, Deliveries, WhatsApp, WhatsAppMessage
+from muster.nodes.resolved import BadParameter, field_of_item, object_of, text_of
+from muster.nodes.sending import outcome_of
+
+LONGEST_TEXT = 4_096
+_NOT_DIALLED = re.compile(r"[\s().-]")
+_NUMBER = re.compile(r"\+?([0-9]{7,15})")
 
 _BODY: JsonObject = {
     "to": text("To", "A phone number with its country code.", "#{item.phone}", default="#{item.phone}"),
@@ -60,3 +73,62 @@ TYPE = NodeType(
     check=check,
     say=say,
 )
+
+
+class SendWhatsApp:
+    """Hands the message to WhatsApp, and keeps a record of what became of it."""
+
+    def __init__(self, whatsapp: WhatsApp, deliveries: Deliveries) -> None:
+        self._whatsapp, self._deliveries = whatsapp, deliveries
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
+        try:
+            message = message_of(params, call)
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad))
+        result = await self._whatsapp.send(message)
+        return await outcome_of(
+            result, call, self._deliveries, Channel.WHATSAPP, message.to, None, _shown_content(message)
+        )
+
+
+def message_of(params: JsonObject, call: Call) -> WhatsAppMessage:
+    """The message that the parameters describe. Raises `BadParameter`."""
+    to = params["to"] if "to" in params else field_of_item(call.scope.root, "phone")
+    template = object_of(params.get("template"), "template")
+    if template:
+        return WhatsAppMessage(_number(to), "template", _template(template), call.key)
+    text = text_of(params.get("message"), "message")
+    if not text or not text.strip():
+        raise BadParameter("there is neither a `message` nor a `template`")
+    if len(text) > LONGEST_TEXT:
+        raise BadParameter(f"`message` has {len(text):,} characters; WhatsApp takes {LONGEST_TEXT:,}")
+    return WhatsAppMessage(_number(to), "text", {"preview_url": False, "body": text}, call.key)
+
+
+def _number(value: Json) -> str:
+    """The number's digits, country code first. What is refused is not repeated: it is somebody's."""
+    text = text_of(value, "to")
+    if not text:
+        raise BadParameter("`to` is empty, and the item has no `phone`")
+    found = _NUMBER.fullmatch(_NOT_DIALLED.sub("", text))
+    if found is None:
+        raise BadParameter("`to` is no phone number with its country code, such as `+49 151 23456789`")
+    return found[1]
+
+
+def _template(template: JsonView) -> JsonObject:
+    name = text_of(template.get("name"), "template.name")
+    if not name:
+        raise BadParameter("`template.name` is empty")
+    language = text_of(template.get("language"), "template.language") or "en_US"
+    components = template.get("components") or []
+    if not isinstance(components, list):
+        raise BadParameter("`template.components` is a list")
+    named: JsonObject = {"name": name, "language": {"code": language}}
+    return {**named, "components": components} if components else named
+
+
+def _shown_content(message: WhatsAppMessage) -> str:
+    body = message.content.get("body")
+    return body if isinstance(body, str) else orjson.dumps(message.content).decode()

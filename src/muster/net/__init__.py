@@ -1,0 +1,1 @@
+"""The network edge: HTTP under an egress policy, mail over SMTP, WhatsApp over its Cloud API."""

@@ -1,0 +1,150 @@
+"""E-mail as it goes over the wire, made of parts that were checked: no value can become a header."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+
+from muster.nodes.ports import Attachment, Mail
+
+LONGEST_SUBJECT = 2_000
+MOST_RECIPIENTS = 100
+_LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
+_DOMAIN = re.compile(
+    r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
+)
+_BREAKS = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\ud800-\udfff]")
+_MEDIA_TYPE = re.compile(r"([A-Za-z0-9!#$&^_.+-]{1,64})/([A-Za-z0-9!#$&^_.+-]{1,64})")
+_PIECE = re.compile(r'(?:"(?:[^"\\]|\\.)*"|<[^>]*>|[^,;"<])+')
+
+
+class BadMail(ValueError):
+    """The message cannot be sent as it is; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message and its envelope."""
+
+    message_id: str
+    sender: str
+    recipients: tuple[str, ...]
+    content: bytes
+
+
+def message_id_of(key: str, domain: str) -> str:
+    """The same for every repeat of an effect, so that a mailbox can recognise it."""
+    return f"<{hashlib.sha256(key.encode(errors='replace')).hexdigest()[:40]}@{domain}>"
+
+
+def write_letter(mail: Mail, default_sender: str, domain: str | None, most_bytes: int) -> Letter:
+    """The message in its final form. Raises `BadMail`. Blind copies are on the envelope alone."""
+    sender = parse_address(mail.sender or default_sender, "from")
+    to, cc, bcc = (
+        addresses(part, name) for part, name in ((mail.to, "to"), (mail.cc, "cc"), (mail.bcc, "bcc"))
+    )
+    recipients = tuple(dict.fromkeys(each.addr_spec for each in (*to, *cc, *bcc)))
+    if not 1 <= len(recipients) <= MOST_RECIPIENTS:
+        raise BadMail(
+            f"a message goes to between 1 and {MOST_RECIPIENTS} recipients; this has {len(recipients)}"
+        )
+    message = EmailMessage(policy=SMTP)
+    message_id = message_id_of(mail.key, domain or sender.domain)
+    message["Message-ID"] = message_id
+    message["Date"] = mail.at
+    message["From"] = sender
+    for name, people in (("To", to), ("Cc", cc), ("Reply-To", addresses(mail.reply_to, "replyTo"))):
+        if people:
+            message[name] = people
+    message["Subject"] = _subject(mail.subject)
+    _fill(message, mail)
+    content = message.as_bytes()
+    if len(content) > most_bytes:
+        raise BadMail(f"the message has {len(content):,} bytes; {most_bytes:,} are allowed")
+    return Letter(message_id, sender.addr_spec, recipients, content)
+
+
+def addresses(texts: Iterable[str], field: str) -> tuple[Address, ...]:
+    """The addresses in some texts, each of which may hold several with commas between. Raises `BadMail`."""
+    pieces = [piece.strip() for text in texts for piece in _split(text, field)]
+    return tuple(parse_address(piece, field) for piece in pieces if piece)
+
+
+def _split(text: str, field: str) -> list[str]:
+    if _BREAKS.search(text):
+        raise _has_breaks(field)
+    return [found[0] for found in _PIECE.finditer(text)]
+
+
+def parse_address(text: str, field: str) -> Address:
+    """`ada@example.com` or `Ada Lovelace <ada@example.com>`. Raises `BadMail`."""
+    if _BREAKS.search(text):
+        raise _has_breaks(field)
+    name, spec = "", text.strip()
+    if spec.endswith(">"):
+        name, _, spec = spec[:-1].rpartition("<")
+    local, _, domain = spec.strip().rpartition("@")
+    if len(local) > 64 or _LOCAL.fullmatch(local) is None:
+        raise BadMail(f"`{field}`: `{text[:100]}` is no e-mail address")
+    return Address(_unquoted(name.strip()), local, _domain(domain, text, field))
+
+
+def _domain(domain: str, text: str, field: str) -> str:
+    try:
+        plain = domain if domain.isascii() else domain.encode("idna").decode("ascii")
+    except UnicodeError:
+        plain = ""
+    if _DOMAIN.fullmatch(plain) is None:
+        raise BadMail(f"`{field}`: `{text[:100]}` is no e-mail address")
+    return plain
+
+
+def _unquoted(name: str) -> str:
+    if len(name) >= 2 and name.startswith('"') and name.endswith('"'):
+        return re.sub(r"\\(.)", r"\1", name[1:-1])
+    return name
+
+
+def _subject(text: str) -> str:
+    if _BREAKS.search(text):
+        raise _has_breaks("subject")
+    if len(text) > LONGEST_SUBJECT:
+        raise BadMail(f"`subject` has {len(text):,} characters; {LONGEST_SUBJECT:,} are allowed")
+    return text
+
+
+def _has_breaks(field: str) -> BadMail:
+    return BadMail(f"`{field}` holds a line break or another control character")
+
+
+def _fill(message: EmailMessage, mail: Mail) -> None:
+    _check_body(mail.text, "body")
+    _check_body(mail.html, "html")
+    if mail.html is None:
+        message.set_content(mail.text or "")
+    elif mail.text is None:
+        message.set_content(mail.html, subtype="html")
+    else:
+        message.set_content(mail.text)
+        message.add_alternative(mail.html, subtype="html")
+    for attachment in mail.attachments:
+        _attach(message, attachment)
+
+
+def _check_body(text: str | None, field: str) -> None:
+    if text is not None and re.search(r"[\x00\ud800-\udfff]", text):
+        raise BadMail(f"`{field}` holds a character that no message can: NUL, or half of a pair")
+
+
+def _attach(message: EmailMessage, attachment: Attachment) -> None:
+    if not attachment.filename or _BREAKS.search(attachment.filename):
+        raise _has_breaks("attachments.filename")
+    kind = _MEDIA_TYPE.fullmatch(attachment.content_type)
+    if kind is None or kind[1].lower() in ("multipart", "message"):
+        raise BadMail(f"`{attachment.content_type[:60]}` is no media type of an attachment")
+    message.add_attachment(
+        attachment.content, maintype=kind[1], subtype=kind[2], filename=attachment.filename
+    )

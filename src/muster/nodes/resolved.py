@@ -1,0 +1,48 @@
+"""Reading resolved parameters: an expression may have given anything, whatever the schema hoped for."""
+
+from collections.abc import Mapping
+
+from muster.model.json import Json, JsonView
+
+
+class BadParameter(ValueError):
+    """A parameter's value cannot be used; the message names it and says what was expected."""
+
+
+def text_of(value: Json, name: str) -> str | None:
+    """A text; numbers and flags as JSON writes them, null as none. Raises `BadParameter`."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    raise BadParameter(f"`{name}` is {_kind(value)}, where text was expected")
+
+
+def texts_of(value: Json, name: str) -> tuple[str, ...]:
+    """One text, or a list of them; null and empty ones count as none. Raises `BadParameter`."""
+    values = value if isinstance(value, list) else [value]
+    found = [text_of(each, name) for each in values]
+    return tuple(text for text in found if text and text.strip())
+
+
+def object_of(value: Json, name: str) -> JsonView:
+    """An object; null as an empty one. Raises `BadParameter`."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadParameter(f"`{name}` is {_kind(value)}, where an object was expected")
+    return value
+
+
+def field_of_item(root: Mapping[str, Json], name: str) -> Json:
+    """What the item that is being worked on has under this name."""
+    item = root.get("item")
+    return item.get(name) if isinstance(item, dict) else None
+
+
+def _kind(value: Json) -> str:
+    if isinstance(value, list):
+        return "a list"
+    return "an object" if isinstance(value, dict) else "a single value"

@@ -25,6 +25,7 @@ _CRON: JsonObject = {"type": ["string", "null"], "format": "cron", "x-literal": 
 
 SCHEDULE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {
         "workflowId": {"type": ["string", "integer", "null"]},

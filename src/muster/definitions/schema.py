@@ -42,6 +42,8 @@ Keyword = Callable[[Descends, Json, Json, JsonObject], Iterable[ValidationError]
 _WHOLE = re.compile(r"\s*[#@$]\{.*\}\s*", re.DOTALL)
 _PARTLY = re.compile(r"(?<!\\)[#@$]\{")
 _ABOUT_TEXT = frozenset({"enum", "const", "pattern", "format", "minLength", "maxLength"})
+# These only hand a value on to other schemas, which say themselves whether they take expressions.
+_HANDING_ON = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "if"})
 _MOST = 200
 _TYPES = {
     "string": "text",
@@ -245,7 +247,9 @@ _OWN: dict[str, Keyword] = {
 _Checker = extend(  # type: ignore[no-untyped-call]  # the stubs leave it untyped
     Draft202012Validator,
     {
-        keyword: _guarded(keyword, cast("Keyword", _OWN.get(keyword, judge)))
+        keyword: cast("Keyword", _OWN.get(keyword, judge))
+        if keyword in _HANDING_ON
+        else _guarded(keyword, cast("Keyword", _OWN.get(keyword, judge)))
         for keyword, judge in Draft202012Validator.VALIDATORS.items()
     },
 )

@@ -1,6 +1,7 @@
 """The fields that a document, a node and a routing entry may have: as JSON Schemas, like everything else.
 
-Only the frame is here; what a node's config holds is its type's schema.
+Only the frame is here; what a node's config holds is its type's schema. The frame is written out
+(`x-literal`): no expression can stand for a node, a route or a setting as a whole.
 """
 
 from muster.model.json import JsonObject
@@ -14,13 +15,14 @@ DURATION: JsonObject = {
 TEXT: JsonObject = {"type": "string"}
 NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": 255}
 # Numbers too, because YAML reads an unquoted `1` as one; they are read as text.
-REFERENCE: JsonObject = {"type": ["string", "integer"]}
+REFERENCE: JsonObject = {"type": ["string", "integer"], "x-literal": True}
 
 CONFIG_NAMES = ("config", "configJson", "data", "overrideConfig")
 TYPE_NAMES = ("type", "nodeType")
 
 RETRY: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {
         "maxAttempts": {"type": "integer", "minimum": 1, "maximum": 1000},
@@ -28,23 +30,26 @@ RETRY: JsonObject = {
         "multiplier": {"type": "number", "minimum": 1},
         "maxDelay": DURATION,
         "jitter": {"type": ["boolean", "string"], "enum": [True, False, "full", "none"]},
-        "on": {"type": "array", "items": TEXT},
+        "on": {"type": "array", "x-literal": True, "items": TEXT},
     },
 }
 ON_ERROR: JsonObject = {
     "anyOf": [
-        {"enum": ["fail", "continue"]},
+        {"enum": ["fail", "continue"], "x-literal": True},
         {
             "type": "object",
+            "x-literal": True,
             "required": ["goto"],
             "additionalProperties": False,
             "properties": {"goto": REFERENCE},
         },
     ],
+    "x-literal": True,
     "x-otherwise": "This should be `fail`, `continue` or `{goto: a node's id}`.",
 }
 COMPENSATE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {
         **{name: {"type": "string"} for name in TYPE_NAMES},
@@ -53,6 +58,7 @@ COMPENSATE: JsonObject = {
 }
 DEDUPE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "required": ["key"],
     "additionalProperties": False,
     "properties": {"key": {"type": "string", "minLength": 1}, "ttl": DURATION},
@@ -74,13 +80,14 @@ NODE_SETTINGS: JsonObject = {
 }
 NODE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {
-        "id": {**REFERENCE, "x-literal": True},
+        "id": REFERENCE,
         **{name: {"type": "string", "x-literal": True} for name in TYPE_NAMES},
         **{name: {"type": ["object", "string", "null"]} for name in CONFIG_NAMES},
-        "nodeTemplateId": {**REFERENCE, "x-literal": True},
-        "routing": {"type": "array"},
+        "nodeTemplateId": REFERENCE,
+        "routing": {"type": "array", "x-literal": True},
         **NODE_SETTINGS,
     },
 }
@@ -92,6 +99,7 @@ WATCHED: JsonObject = {
 }
 CASE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "required": ["value", "targetNodeId"],
     "additionalProperties": False,
     "properties": {
@@ -102,6 +110,7 @@ CASE: JsonObject = {
 }
 ROUTE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {
         "type": {"enum": ["goto", "conditional", "switch"], "x-literal": True},
@@ -114,7 +123,7 @@ ROUTE: JsonObject = {
         "trueNodeId": REFERENCE,
         "falseNodeId": REFERENCE,
         "expression": {"type": "string", "format": "condition"},
-        "cases": {"type": "array", "items": CASE, "minItems": 1},
+        "cases": {"type": "array", "x-literal": True, "items": CASE, "minItems": 1},
         "defaultNodeId": REFERENCE,
         "value": {"type": ["string", "number", "boolean", "null"]},
         "default": {"type": "boolean", "x-literal": True},
@@ -124,6 +133,7 @@ ROUTE: JsonObject = {
 
 CONCURRENCY: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "required": ["limit"],
     "additionalProperties": False,
     "properties": {
@@ -135,21 +145,26 @@ SETTINGS: JsonObject = {
     "output": {},
     "durability": {"enum": ["journal", "cache"], "x-literal": True},
     "concurrency": CONCURRENCY,
-    "search": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 50},
-    "vars": {"type": "object"},
+    "search": {
+        "type": "array",
+        "x-literal": True,
+        "items": {"type": "string", "minLength": 1},
+        "maxItems": 50,
+    },
+    "vars": {"type": "object", "x-literal": True},
     "watch": {"type": "boolean", "x-literal": True},
 }
 PARTS: JsonObject = {
-    "nodes": {"type": "array"},
-    "steps": {"type": "array"},
-    "routing": {"type": "array"},
-    "edges": {"type": "array"},
-    "schedule": {"type": ["object", "array", "null"]},
-    "schedules": {"type": "array"},
+    "nodes": {"type": "array", "x-literal": True},
+    "steps": {"type": "array", "x-literal": True},
+    "routing": {"type": "array", "x-literal": True},
+    "edges": {"type": "array", "x-literal": True},
+    "schedule": {"type": ["object", "array", "null"], "x-literal": True},
+    "schedules": {"type": "array", "x-literal": True},
     **SETTINGS,
 }
 HEAD: JsonObject = {
-    "id": {**REFERENCE, "x-literal": True},
+    "id": REFERENCE,
     "key": {"type": "string", "x-literal": True},
     "name": {"type": ["string", "null"], "maxLength": 255},
     "description": {"type": ["string", "null"], "maxLength": 10_000},
@@ -160,12 +175,19 @@ HEAD: JsonObject = {
 }
 WRAPPED: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
-    "properties": {"$schema": TEXT, "workflow": {"type": "object"}, **PARTS},
+    "properties": {"$schema": TEXT, "workflow": {"type": "object", "x-literal": True}, **PARTS},
 }
-WORKFLOW: JsonObject = {"type": "object", "additionalProperties": False, "properties": {**HEAD, **PARTS}}
+WORKFLOW: JsonObject = {
+    "type": "object",
+    "x-literal": True,
+    "additionalProperties": False,
+    "properties": {**HEAD, **PARTS},
+}
 BARE: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {"$schema": TEXT, **HEAD, **PARTS},
 }

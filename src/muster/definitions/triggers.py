@@ -29,6 +29,7 @@ IDEMPOTENCY: JsonObject = {
     "title": "Idempotency",
     "description": "How a repeat of the same event is recognised.",
     "type": "object",
+    "x-literal": True,
     "required": ["strategy"],
     "additionalProperties": False,
     "properties": {
@@ -41,6 +42,7 @@ IDEMPOTENCY: JsonObject = {
         },
         "contextFields": {
             "type": ["array", "null"],
+            "x-literal": True,
             "items": {"type": "string", "minLength": 1},
             "title": "Context fields",
         },
@@ -75,6 +77,7 @@ def _check_strategy(setting: JsonObject, pointer: str, problems: Problems) -> No
 TRIGGER: JsonObject = {
     "title": "Trigger",
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "properties": {
         "triggerEventName": {
@@ -106,7 +109,7 @@ TRIGGER: JsonObject = {
             "title": "Condition",
             "description": "The workflow starts only if this holds.",
         },
-        "idempotencyGenerationSetting": {"type": "object", "title": "Idempotency"},
+        "idempotencyGenerationSetting": {"type": "object", "title": "Idempotency", "x-literal": True},
     },
 }
 

@@ -20,17 +20,19 @@ _EXAMPLES: tuple[Json, ...] = (
 )
 _ITERATOR: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "required": ["on"],
     "properties": {"on": ON, "forEach": {"$ref": "#/$defs/forEach"}},
 }
 _SWITCH: JsonObject = {
     "type": "object",
+    "x-literal": True,
     "additionalProperties": False,
     "required": ["on", "cases"],
     "properties": {
         "on": anything("Switch on", "What the cases are compared with, as text.", "#{item.status}"),
-        "cases": {"type": "object", "title": "Cases", "minProperties": 1},
+        "cases": {"type": "object", "x-literal": True, "title": "Cases", "minProperties": 1},
         "default": anything("Default", "The result where no case fits."),
         "items": anything("Items", "The list to work on; without one it runs once."),
     },
@@ -58,7 +60,7 @@ TYPE = NodeType(
     schema=config(
         {
             "dataProcessorType": choice("Strategy", ["ITERATOR", "SWITCH"]),
-            "config": {"type": "object", "title": "What to do"},
+            "config": {"type": "object", "x-literal": True, "title": "What to do"},
             "output": literal(text("Result name", "The context name of the result.")),
         },
         "dataProcessorType",

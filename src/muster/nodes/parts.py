@@ -134,6 +134,7 @@ def processing_defs(body: JsonObject, open_body: bool = False) -> JsonObject:
         "on": anything("Switch on", "What the cases are compared with, as text.", "#{item.status}"),
         "cases": {
             "type": "object",
+            "x-literal": True,
             "title": "Cases",
             "minProperties": 1,
             "additionalProperties": {"$ref": "#/$defs/case"},
@@ -150,12 +151,19 @@ def processing_defs(body: JsonObject, open_body: bool = False) -> JsonObject:
     return {
         "forEach": {
             "type": "object",
+            "x-literal": True,
             "title": "For each item",
             "properties": {**loop, **nested, **body},
             **shut,
             **switch,
         },
-        "case": {"type": "object", "title": "Case", "properties": {**nested, **body}, **shut},
+        "case": {
+            "type": "object",
+            "x-literal": True,
+            "title": "Case",
+            "properties": {**nested, **body},
+            **shut,
+        },
     }
 
 

@@ -34,6 +34,7 @@ TYPE = NodeType(
             **cast("JsonObject", TRIGGER["properties"]),
             "idempotencyGenerationSetting": {
                 "type": "object",
+                "x-literal": True,
                 "title": "Idempotency",
                 "properties": IDEMPOTENCY["properties"],
             },

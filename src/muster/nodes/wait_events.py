@@ -59,6 +59,7 @@ _API_CALL: JsonObject = closed(
         **_RECEIVING,
     },
     title="API call",
+    **{"x-literal": True},
     **needs("enabled", True, "url"),
 )
 _KAFKA_EVENT: JsonObject = closed(
@@ -69,6 +70,7 @@ _KAFKA_EVENT: JsonObject = closed(
         **_RECEIVING,
     },
     title="Kafka event",
+    **{"x-literal": True},
     **needs("enabled", True, "topic"),
 )
 _NAMED_EVENT: JsonObject = closed(

@@ -133,6 +133,24 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
         nodes(noop("a"), routing=[{"from": "a", "to": "a", "absoluteDeadline": "25:00"}]),
         [("INVALID_TIME", "/routing/0/absoluteDeadline")],
     ),
+    # --- an expression cannot stand for a part of the frame
+    ({"nodes": "#{a}"}, [("WRONG_TYPE", "/nodes"), ("EMPTY_DEFINITION", "")]),
+    (nodes(noop("a"), routing="#{a}"), [("WRONG_TYPE", "/routing")]),
+    (nodes(noop("a"), schedule=["#{a}"]), [("WRONG_TYPE", "/schedule/0")]),
+    (nodes(noop("a"), vars="#{a}"), [("WRONG_TYPE", "/vars")]),
+    (nodes(noop("a"), concurrency="#{a}"), [("WRONG_TYPE", "/concurrency")]),
+    (nodes(noop("a", retry="#{a}")), [("WRONG_TYPE", "/nodes/0/retry")]),
+    (nodes(noop("a", onError="#{a}")), [("WRONG_TYPE", "/nodes/0/onError")]),
+    (nodes(noop("a", compensate="#{a}")), [("WRONG_TYPE", "/nodes/0/compensate")]),
+    (
+        one_node({"idempotencyGenerationSetting": "#{a}"}, "TRIGGER"),
+        [("WRONG_TYPE", "/nodes/0/config/idempotencyGenerationSetting")],
+    ),
+    (one_node({"apiCall": "#{a}"}, "wait_events"), [("WRONG_TYPE", "/nodes/0/config/apiCall")]),
+    (
+        one_node({"actionType": "updateStudentStatus", "forEach": "#{a}"}, "ACTION"),
+        [("WRONG_TYPE", "/nodes/0/config/forEach")],
+    ),
     # --- configs
     (one_node({"prebuiltKey": "getNewStudent"}, "QUERY"), [("UNKNOWN_QUERY", "/nodes/0/config/prebuiltKey")]),
     (one_node({}, "QUERY"), [("MISSING_FIELD", "/nodes/0/config")]),

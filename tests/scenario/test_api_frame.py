@@ -117,6 +117,14 @@ async def test_health_names_each_dependency(client: Client) -> None:
         assert found["components"]["database"]["details"]["latencyMs"] >= 0
 
 
+async def test_a_head_is_a_get_without_its_body(client: Client) -> None:
+    for path in ("/health/live", "/", "/nope"):
+        asked = await client.get(path, headers={"X-Request-Id": "same"})
+        answer = await client.head(path, headers={"X-Request-Id": "same"})
+        assert (answer.status_code, answer.content) == (asked.status_code, b"")
+        assert answer.headers["content-length"] == asked.headers["content-length"]
+
+
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> Exception:
     """A database that has gone: every call says so, in words that name a host."""

@@ -6,6 +6,7 @@ from typing import Any
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
@@ -59,7 +60,7 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         Stale: _answering(_stale),
         BadCursor: _answering(lambda error: Refused(Code.INVALID_CURSOR, "No list has given this cursor.")),
         RequestValidationError: _answering(_bad_parameters),
-        HTTPException: _answering(_framework),
+        HTTPException: _framework,
         ClientDisconnect: _left,
         Exception: _answering(lambda error: fault()),
     }
@@ -94,13 +95,25 @@ def _bad_parameters(error: RequestValidationError) -> Refused:
     return Refused(Code.INVALID_PARAMETER, " ".join(p.message for p in problems), problems=problems)
 
 
-def _framework(error: HTTPException) -> Refused:
+async def _framework(request: Request, error: HTTPException) -> Response:
     """What the router finds by itself: no such path, no such method."""
     if error.status_code == 404:
-        return Refused(Code.NOT_FOUND, "There is nothing at this path.")
+        return refusal(Refused(Code.NOT_FOUND, "There is nothing at this path."))
     if error.status_code == 405:
-        return Refused(Code.METHOD_NOT_ALLOWED, "This path does not have that method.", headers=error.headers)
-    return Refused(Code.INTERNAL_ERROR, str(error.detail), status=error.status_code)
+        headers = {"Allow": ", ".join(sorted(_methods_at(request)))}
+        return refusal(
+            Refused(Code.METHOD_NOT_ALLOWED, "This path does not have that method.", headers=headers)
+        )
+    return refusal(Refused(Code.INTERNAL_ERROR, str(error.detail), status=error.status_code))
+
+
+def _methods_at(request: Request) -> set[str]:
+    """Every method of the path; the router has looked at the first route only."""
+    found: set[str] = set()
+    for route in request.app.router.routes:
+        if isinstance(route, APIRoute) and route.path_regex.match(request.url.path):
+            found |= route.methods or set()
+    return found | {"HEAD"} if "GET" in found else found
 
 
 async def _left(request: Request, error: ClientDisconnect) -> Response:

@@ -34,9 +34,12 @@ class Frame:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
+        method = scope["method"]
+        if method == "HEAD":
+            scope = {**scope, "method": "GET"}
         headers = dict(scope["headers"])
         ids = ids_of(_text(headers.get(b"x-request-id")), _text(headers.get(b"traceparent")))
-        answer = _Answer(send, ids)
+        answer = _Answer(send, ids, bodiless=method == "HEAD")
         reset = current.set(ids)
         started = time.perf_counter()
         self._metrics.began()
@@ -47,22 +50,25 @@ class Frame:
                 _log.exception("request failed", path=_path(scope))
                 await answer.failed()
             finally:
-                self._ended(scope, answer.status, time.perf_counter() - started)
+                self._ended(scope, method, answer.status, time.perf_counter() - started)
                 current.reset(reset)
         return None
 
-    def _ended(self, scope: Scope, status: int, seconds: float) -> None:
+    def _ended(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path_format", None)
-        self._metrics.ended(scope["method"], route, status, seconds)
+        self._metrics.ended(method, route, status, seconds)
         say = _log.debug if route in _QUIET else _log.info
-        say("request", method=scope["method"], path=_path(scope), status=status, ms=round(seconds * 1000, 1))
+        say("request", method=method, path=_path(scope), status=status, ms=round(seconds * 1000, 1))
 
 
 class _Answer:
-    """Adds our headers to the answer's start, and remembers its status. 499: the caller left first."""
+    """Adds our headers to the answer's start, and remembers its status. 499: the caller left first.
 
-    def __init__(self, send: Send, ids: RequestIds) -> None:
-        self._send, self._ids = send, ids
+    To a HEAD it is the answer to a GET without its body.
+    """
+
+    def __init__(self, send: Send, ids: RequestIds, bodiless: bool) -> None:
+        self._send, self._ids, self._bodiless = send, ids, bodiless
         self.status = 499
         self._started = False
 
@@ -71,6 +77,8 @@ class _Answer:
             self._started = True
             self.status = message["status"]
             message["headers"] = self._with_ours(list(message.get("headers", ())))
+        elif self._bodiless:
+            message = {**message, "body": b""}
         await self._send(message)
 
     async def failed(self) -> None:

@@ -4,10 +4,13 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from muster.app.build import CannotOpen, Storage, opened_storage
 from muster.app.cli.output import UNAVAILABLE, stop
 from muster.app.load import Loaded, SettingsError, load
+
+if TYPE_CHECKING:
+    from muster.app.build import Storage
 
 
 def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
@@ -18,8 +21,10 @@ def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
 
 
 @asynccontextmanager
-async def storage() -> AsyncIterator[Storage]:
+async def storage() -> "AsyncIterator[Storage]":
     """The database that the settings name, if it is there and up to date."""
+    from muster.app.build import CannotOpen, opened_storage
+
     settings = loaded_settings().settings
     try:
         async with opened_storage(settings) as found:

@@ -110,9 +110,11 @@ class House:
         self.executions = ExecutionRepository(database, self.committer, LEASE)
         self.programs: dict[int, Program] = {}
         handlers = Handlers({"TELL": told.tell}, {"SET": set_fields}, {"SLEEP": sleep, "ASK": ask})
-        attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0)
+        attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
-        self.instance = Instance(Name(name, self.ids.new()), self.executions, driver, self.program)
+        self.instance = Instance(
+            Name(name, self.ids.new()), self.executions, driver, self.program, self.clock, LEASE
+        )
 
     async def program(self, version_id: int) -> Program:
         return self.programs[version_id]

@@ -324,9 +324,13 @@ def _run(token: Token) -> Run:
 
 
 def _under_way(state: State, node_id: str, visit: int) -> Token | None:
-    """The token of a visit that runs; None if that visit is over or parked."""
+    """The token of a visit that is not over; None if it is, or never began.
+
+    It need not be running: when the journal is replayed, a visit that was parked at the checkpoint, or held,
+    is simply said to be done.
+    """
     for token in state.tokens:
-        if token.node == node_id and token.visit == visit and token.phase is Phase.RUNNING:
+        if token.node == node_id and token.visit == visit and token.phase is not Phase.FAILED:
             return token
     return None
 

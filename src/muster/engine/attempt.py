@@ -37,8 +37,14 @@ class Attempts:
     with its reason in the log, and disturbs nothing else."""
 
     def __init__(
-        self, handlers: Handlers, executions: Executions, clock: Clock, chance: Callable[[], float]
+        self,
+        handlers: Handlers,
+        executions: Executions,
+        clock: Clock,
+        chance: Callable[[], float],
+        lease: timedelta,
     ) -> None:
+        self._lease = lease.total_seconds()
         self._handlers = handlers
         self._executions = executions
         self._clock = clock
@@ -65,6 +71,8 @@ class Attempts:
         return self._handlers.pures[name](step.node.config, call)
 
     async def run(self, live: Live, todo: Run | Undo) -> Settled:
+        """Do something that cannot be undone by computing. Raises `Lost` where another may be doing it."""
+        self._check_lease(live)
         if isinstance(todo, Undo):
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
@@ -72,6 +80,12 @@ class Attempts:
         effect = self._handlers.effects[step.node.type.upper()]
         outcome, partial = await self._guarded(step.timeout, call, self._effect(live, step, effect, call))
         return Settled(todo, outcome, started, partial)
+
+    def _check_lease(self, live: Live) -> None:
+        """Who was asleep for longer than its lease must not act on what it remembers: somebody else has
+        gone on. (The fence stops its writes; nothing could stop its effects.)"""
+        if asyncio.get_running_loop().time() - live.confirmed > self._lease:
+            raise Lost(f"the lease of execution {live.facts.id} has run out")
 
     async def _effect(
         self, live: Live, step: Step, effect: Effect, call: Call
@@ -92,6 +106,7 @@ class Attempts:
     ) -> Done | Failure:
         """One item: what came of it is durable before it counts as done."""
         assert item.params is not None, "an item that no case fits is not run"
+        self._check_lease(live)
         own = Call(
             call.execution_id,
             call.workflow_id,

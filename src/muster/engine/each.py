@@ -79,9 +79,13 @@ async def run_each(
             if summary.failures and on_error is OnItemError.STOP:
                 return
 
-    async with asyncio.TaskGroup() as workers:
-        for _ in range(concurrency):
-            workers.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(concurrency):
+                workers.create_task(work())
+    except ExceptionGroup as group:
+        # An item's own trouble is an outcome. What is raised concerns them all: the execution is another's.
+        raise group.exceptions[0] from None
     return _outcome(summary, on_error), summary.document()
 
 

@@ -4,14 +4,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from muster.engine.drive import Driver
 from muster.engine.live import Live, begin, take_over
 from muster.engine.ports import Executions, Lost, NewExecution, OwnedExecution
 from muster.engine.program import Program
 from muster.engine.state import Todo
+from muster.kit.clock import Clock
+from muster.kit.loop import Loop
 
 CLAIMED_AT_ONCE = 500
+LOOK_EVERY = 1.0
 
 log = logging.getLogger(__name__)
 
@@ -46,18 +50,39 @@ class Instance:
         executions: Executions,
         driver: Driver,
         program: Callable[[int], Awaitable[Program]],
+        clock: Clock,
+        lease: timedelta,
     ) -> None:
+        self._renew_every = lease.total_seconds() / 3
         self.name = name
         self._executions = executions
         self._driver = driver
         self._program = program
+        self._clock = clock
         self._driven: dict[str, _Driven] = {}
+        self._due = Loop("due executions", self._due_pass)
+        self._loops = (
+            self._due,
+            Loop("abandoned executions", self._abandoned_pass),
+            Loop("signals", self._signals_pass),
+            Loop("leases", self._lease_pass),
+        )
 
     async def start(self, new: NewExecution) -> None:
         """Begin an execution: durable when this returns, and under way. Raises `NotWritten`."""
-        program = await self._program(new.version_id)
+        program, asked = await self._program(new.version_id), _loop_time()
         await self._executions.start(new)
-        self._spawn(*begin(new, program))
+        self._spawn(*begin(new, program), asked)
+
+    async def run(self) -> None:
+        """Look after everything until cancelled: first of all what this instance held before."""
+        async with asyncio.TaskGroup() as loops:
+            for loop in self._loops:
+                loops.create_task(loop.run())
+
+    def wake(self) -> None:
+        """Look for what is due now: somebody knows that there is something."""
+        self._due.wake()
 
     async def ended(self, execution_id: str) -> None:
         """Wait until this instance has let go of an execution; at once if it does not have it."""
@@ -69,25 +94,54 @@ class Instance:
     async def take_back(self) -> int:
         """Take what earlier incarnations of this instance held, without waiting for their leases."""
         name = self.name
-        taken = await self._executions.claim_of_earlier(name.owner, name.instance, CLAIMED_AT_ONCE)
-        return await self._take(taken)
+        claim = self._executions.claim_of_earlier(name.owner, name.instance, CLAIMED_AT_ONCE)
+        return await self._take(claim)
 
     async def take_due(self) -> int:
         """Resume what has come due."""
-        return await self._take(await self._executions.claim_due(self.name.owner, CLAIMED_AT_ONCE))
+        return await self._take(self._executions.claim_due(self.name.owner, CLAIMED_AT_ONCE))
 
     async def take_abandoned(self) -> int:
         """Take over from instances that are gone."""
-        return await self._take(await self._executions.claim_abandoned(self.name.owner, CLAIMED_AT_ONCE))
+        return await self._take(self._executions.claim_abandoned(self.name.owner, CLAIMED_AT_ONCE))
 
     async def renew(self) -> None:
         """Keep what is owned."""
-        if self._driven:
-            await self._executions.renew(self.name.owner)
+        held, asked = [driven.live for driven in self._driven.values()], _loop_time()
+        if held:
+            mine = await self._executions.renew(self.name.owner, [live.facts.id for live in held])
+            for live in held:
+                if live.facts.id in mine:
+                    live.confirmed = asked
 
-    async def _take(self, taken: Sequence[OwnedExecution]) -> int:
+    # --- timetables ------------------------------------------------------------------------------------
+
+    async def _due_pass(self) -> float:
+        """Sleep until the next that is known to be due, and look every second for what is not known."""
+        if await self.take_due() == CLAIMED_AT_ONCE:
+            return 0.0
+        due = await self._executions.next_due()
+        if due is None:
+            return LOOK_EVERY
+        return min(max((due - self._clock.now()).total_seconds(), 0.0), LOOK_EVERY)
+
+    async def _abandoned_pass(self) -> float:
+        taken = await self.take_back(), await self.take_abandoned()
+        return 0.0 if CLAIMED_AT_ONCE in taken else LOOK_EVERY
+
+    async def _signals_pass(self) -> float:
+        await self.take_signals()
+        return LOOK_EVERY
+
+    async def _lease_pass(self) -> float:
+        await self.renew()
+        return self._renew_every
+
+    async def _take(self, claim: Awaitable[Sequence[OwnedExecution]]) -> int:
+        asked = _loop_time()
+        taken = await claim
         for owned in taken:
-            self._spawn(*take_over(owned, await self._program(owned.version_id)))
+            self._spawn(*take_over(owned, await self._program(owned.version_id)), asked)
         return len(taken)
 
     async def take_signals(self) -> int:
@@ -100,7 +154,9 @@ class Instance:
                 driven.live.receive(signals)
         return len(found)
 
-    def _spawn(self, live: Live, todo: Iterable[Todo]) -> None:
+    def _spawn(self, live: Live, todo: Iterable[Todo], asked: float) -> None:
+        # The lease began after it was asked for: counted from then, it ends here before it ends there.
+        live.confirmed = asked
         task = asyncio.create_task(self._drive(live, todo))
         self._driven[live.facts.id] = _Driven(live, task)
 
@@ -115,3 +171,7 @@ class Instance:
             driven = self._driven.get(execution_id)
             if driven is not None and driven.live is live:
                 del self._driven[execution_id]
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()

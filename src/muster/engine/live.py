@@ -37,7 +37,8 @@ COMPENSATION = "compensation"
 class Live:
     """Mutable, and so the affair of one task. `rows` are not written yet; `items` are the items of a visit
     that are done already, with their outputs, by key; `answers` are what woken visits were given; signals
-    have `arrived`, and when they are `taken` they stay with the store until the next checkpoint."""
+    have `arrived`, and when they are `taken` they stay with the store until the next checkpoint. `confirmed`
+    is when, by the loop's clock, the lease was last known to be this instance's."""
 
     facts: Facts
     fence: int
@@ -50,6 +51,7 @@ class Live:
     arrived: dict[int, Signal] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
     disturbance: "asyncio.Future[None] | None" = None
+    confirmed: float = 0.0
 
     def receive(self, signals: Iterable[Signal]) -> None:
         """Put signals in front of whoever drives this. One that came before changes nothing."""

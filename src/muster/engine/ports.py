@@ -1,6 +1,6 @@
 """What the engine needs kept for it, and how it hears of its own work."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -147,8 +147,12 @@ class Executions(Protocol):
         """What has reached the executions that this owner holds, by their ids."""
         ...
 
-    async def renew(self, owner: str) -> None:
-        """Hold on to everything that this owner has, for a further lease by the database's clock."""
+    async def renew(self, owner: str, ids: Sequence[str]) -> Collection[str]:
+        """Hold on to these for a further lease by the database's clock, and say which are this owner's still.
+
+        Only what is driven: an execution that was claimed by a commit whose answer got lost is owned by
+        somebody who does not know, and has to run out.
+        """
         ...
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:

@@ -8,11 +8,11 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from muster.sim.scenarios import committer
+from muster.sim.scenarios import committer, engine
 from muster.sim.seeds import Failure, Scenario, first_failure, run_in
 from muster.sim.world import World
 
-SCENARIOS: dict[str, Scenario] = {"committer": committer.simulate}
+SCENARIOS: dict[str, Scenario] = {"committer": committer.simulate, "engine": engine.simulate}
 CHUNK = 250
 
 

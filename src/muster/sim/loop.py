@@ -38,6 +38,10 @@ class Owner(Protocol):
     def name(self) -> str: ...
     @property
     def alive(self) -> bool: ...
+    @property
+    def frozen_until(self) -> int:
+        """None of its callbacks runs before this time, in microseconds."""
+        ...
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("muster_sim_owner", default=None)
@@ -78,7 +82,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._now = 0
         self._numbers = 0
         self._ready: list[tuple[Owner | None, asyncio.Handle]] = []
-        self._timers: list[tuple[int, int, Owner | None, asyncio.TimerHandle]] = []
+        self._timers: list[tuple[int, int, Owner | None, asyncio.Handle]] = []
         self._tasks: list[tuple[Owner | None, asyncio.Task[Any]]] = []
         # What a crash left behind. If it were freed, `finally` blocks would run in a process that is dead.
         self._remains: list[asyncio.Handle] = []
@@ -215,7 +219,9 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         chosen = int(chance.random() * len(ready))
         ready[chosen], ready[-1] = ready[-1], ready[chosen]
         owner, handle = ready.pop()
-        if not handle.cancelled() and self._lives(owner, handle):
+        if owner is not None and owner.frozen_until > self._now:
+            heapq.heappush(self._timers, (owner.frozen_until, self._number(), owner, handle))
+        elif not handle.cancelled() and self._lives(owner, handle):
             # Work takes time, so that a deadline can pass while something else is still running.
             self._now += int(chance.random() * 50)
             self._step(self._now, "world" if owner is None else owner.name, _description(handle))

@@ -42,6 +42,7 @@ class Process:
     def __init__(self, name: str, world: "World") -> None:
         self.name = name
         self.alive = True
+        self.frozen_until = 0
         self._world = world
         self._context = copy_context()
         self._context.run(OWNER.set, self)
@@ -58,6 +59,11 @@ class Process:
         if self.alive:
             self._world.note(self.name, "crashes")
             self._end(crashed=True)
+
+    def freeze(self, seconds: float) -> None:
+        """Stop it for a while, as SIGSTOP does: it goes on as if no time had passed."""
+        self._world.note(self.name, f"is frozen for {seconds} s")
+        self.frozen_until = self._world.loop.microseconds + int(seconds * 1e6)
 
     async def ended(self) -> bool:
         """Wait until it has ended. True: it crashed; False: it came to its end. Raises what `main` raised."""

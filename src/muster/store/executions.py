@@ -1,9 +1,9 @@
 """Executions and their journal: every write of an owner is fenced, every claim is one statement."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
 
@@ -20,7 +20,7 @@ from muster.engine.ports import (
 )
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
-from muster.store.committer import GroupCommitter
+from muster.store.committer import EarlierWriteFailed, GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dialect import claim, insert_rows, now, update_rows, upsert
 from muster.store.tables import execution_signal, node_execution, workflow_execution
@@ -30,7 +30,8 @@ J = node_execution.c
 S = execution_signal.c
 JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
 LIVE_AND_PARKED = (ExecutionStatus.PAUSED, ExecutionStatus.WAITING)
-T = TypeVar("T")
+# Written or not, it is safe to write again: a later write of an execution is refused with an earlier one.
+TROUBLE = (Unavailable, CommitUnknown, EarlierWriteFailed)
 
 
 class Starting:
@@ -57,17 +58,27 @@ class Progressing:
     key_may_repeat = True
 
     def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
-        fences = _locked_fences(connection, {item.execution_id for item in items})
-        owned = [fences.get(item.execution_id) == item.fence for item in items]
-        kept = [item for item, mine in zip(items, owned, strict=True) if mine]
+        locked = _locked(connection, {item.execution_id for item in items})
+        owned = [_fence(locked, item) == item.fence for item in items]
+        # One that has ended under this very fence was written before, by a commit whose answer got lost.
+        kept = [
+            item
+            for item, mine in zip(items, owned, strict=True)
+            if mine and locked[item.execution_id].status not in FINAL
+        ]
         _write_journal(connection, kept)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
         return owned
 
 
-def _locked_fences(connection: Connection, ids: set[str]) -> dict[str, int]:
-    chosen = select(E.id, E.fence).where(E.id.in_(sorted(ids))).order_by(E.id).with_for_update()
-    return {row.id: row.fence for row in connection.execute(chosen)}
+def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any, Any, Any]]:
+    chosen = select(E.id, E.fence, E.status).where(E.id.in_(sorted(ids))).order_by(E.id).with_for_update()
+    return {row.id: row for row in connection.execute(chosen)}
+
+
+def _fence(locked: Mapping[str, Row[Any, Any, Any]], item: Progress) -> int | None:
+    row = locked.get(item.execution_id)
+    return None if row is None else row.fence
 
 
 def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
@@ -110,13 +121,13 @@ class ExecutionRepository:
     async def start(self, new: NewExecution) -> None:
         try:
             await self._committer.submit(self._starting, new, new.id)
-        except (Unavailable, CommitUnknown) as away:
+        except TROUBLE as away:
             raise NotWritten(str(away)) from away
 
     async def write(self, progress: Progress) -> None:
         try:
             mine = await self._committer.submit(self._progressing, progress, progress.execution_id)
-        except (Unavailable, CommitUnknown) as away:
+        except TROUBLE as away:
             raise NotWritten(str(away)) from away
         if not mine:
             raise Lost(f"execution {progress.execution_id} is another's")
@@ -142,12 +153,13 @@ class ExecutionRepository:
         wanted = mine.where(E.owner == owner).order_by(S.id)
         return await self._database.read(lambda connection: _signals_of(connection.execute(wanted)))
 
-    async def renew(self, owner: str) -> None:
-        def work(connection: Connection) -> None:
-            until = now(connection) + self._lease
-            connection.execute(update(workflow_execution).where(E.owner == owner).values(lease_until=until))
+    async def renew(self, owner: str, ids: Sequence[str]) -> Collection[str]:
+        def work(connection: Connection) -> set[str]:
+            values = {"lease_until": now(connection) + self._lease}
+            mine = select(E.id).where(E.id.in_(ids), E.owner == owner).order_by(E.id)
+            return {row.id for row in claim(connection, workflow_execution, mine, values, [E.id])}
 
-        await self._database.write(work)
+        return await self._database.write(work)
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
         def due(at: datetime) -> ColumnElement[bool]:

@@ -12,6 +12,8 @@ from muster.nodes.ports import Attachment, Mail
 
 LONGEST_SUBJECT = 2_000
 MOST_RECIPIENTS = 100
+# Seven bits reach every server, whatever it offers.
+WIRE = SMTP.clone(cte_type="7bit")
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _DOMAIN = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
@@ -51,7 +53,7 @@ def write_letter(mail: Mail, default_sender: str, domain: str | None, most_bytes
         raise BadMail(
             f"a message goes to between 1 and {MOST_RECIPIENTS} recipients; this has {len(recipients)}"
         )
-    message = EmailMessage(policy=SMTP)
+    message = EmailMessage(policy=WIRE)
     message_id = message_id_of(mail.key, domain or sender.domain)
     message["Message-ID"] = message_id
     message["Date"] = mail.at
@@ -76,6 +78,8 @@ def addresses(texts: Iterable[str], field: str) -> tuple[Address, ...]:
 def _split(text: str, field: str) -> list[str]:
     if _BREAKS.search(text):
         raise _has_breaks(field)
+    if _PIECE.sub("", text).strip(",; "):
+        raise _no_address(text, field)
     return [found[0] for found in _PIECE.finditer(text)]
 
 
@@ -84,11 +88,11 @@ def parse_address(text: str, field: str) -> Address:
     if _BREAKS.search(text):
         raise _has_breaks(field)
     name, spec = "", text.strip()
-    if spec.endswith(">"):
+    if spec.endswith(">") and "<" in spec:
         name, _, spec = spec[:-1].rpartition("<")
     local, _, domain = spec.strip().rpartition("@")
     if len(local) > 64 or _LOCAL.fullmatch(local) is None:
-        raise BadMail(f"`{field}`: `{text[:100]}` is no e-mail address")
+        raise _no_address(text, field)
     return Address(_unquoted(name.strip()), local, _domain(domain, text, field))
 
 
@@ -98,7 +102,7 @@ def _domain(domain: str, text: str, field: str) -> str:
     except UnicodeError:
         plain = ""
     if _DOMAIN.fullmatch(plain) is None:
-        raise BadMail(f"`{field}`: `{text[:100]}` is no e-mail address")
+        raise _no_address(text, field)
     return plain
 
 
@@ -114,6 +118,10 @@ def _subject(text: str) -> str:
     if len(text) > LONGEST_SUBJECT:
         raise BadMail(f"`subject` has {len(text):,} characters; {LONGEST_SUBJECT:,} are allowed")
     return text
+
+
+def _no_address(text: str, field: str) -> BadMail:
+    return BadMail(f"`{field}`: `{text[:100]}` is no e-mail address")
 
 
 def _has_breaks(field: str) -> BadMail:

@@ -36,8 +36,15 @@ _CHARSET = re.compile(r"charset=\"?([A-Za-z0-9._-]{1,40})", re.IGNORECASE)
 _STATUSES = re.compile(r"\s*[1-5](?:[0-9]{2}|xx)\s*(?:[,|]\s*[1-5](?:[0-9]{2}|xx)\s*)*", re.IGNORECASE)
 
 
+class BadAnswer(ValueError):
+    """The answer cannot be kept; the message says why."""
+
+
 def document_of(answer: HttpAnswer, hidden: frozenset[str]) -> JsonObject:
-    """The answer as expressions and the context see it. Headers that may hold secrets are left out."""
+    """The answer as expressions and the context see it. Headers that may hold secrets are left out.
+
+    Raises `BadAnswer`.
+    """
     headers: JsonObject = {}
     for name, _ in answer.headers:
         if name not in NEVER_SHOWN and name not in hidden:
@@ -71,7 +78,7 @@ def _decoded(content: bytes, kind: str) -> str:
 def _storable(content: bytes, value: Json) -> Json:
     """The value as every database holds it. Few answers need more than these two counts."""
     if content.count(b"[") + content.count(b"{") > DEEPEST and _is_deeper(value, DEEPEST):
-        raise BadParameter(f"the answer is nested more than {DEEPEST} deep")
+        raise BadAnswer(f"the answer is nested more than {DEEPEST} deep")
     return _without_nul(value) if b"\\u0000" in content else value
 
 

@@ -23,7 +23,7 @@ from muster.nodes.parts import (
 )
 from muster.nodes.ports import Http
 from muster.nodes.resolved import BadParameter, object_of
-from muster.nodes.rest_answer import document_of, done, is_expected, refusal
+from muster.nodes.rest_answer import BadAnswer, document_of, done, is_expected, refusal
 from muster.nodes.rest_request import METHODS, request_of, secret_headers
 
 _EXAMPLE: JsonObject = {
@@ -113,3 +113,5 @@ class RestSync:
             return done(document, object_of(params.get("outputMapping"), "outputMapping"))
         except BadParameter as bad:
             return Failure("BadParameter", str(bad))
+        except BadAnswer as bad:
+            return Failure("BadAnswer", str(bad))

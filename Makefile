@@ -28,7 +28,7 @@ help:  ## list these targets
 run: .venv/.runtime  ## start Muster on 127.0.0.1:8080, with SQLite in ./data
 	@$(BIN)/muster serve
 
-test: .venv/.dev  ## prove everything, on real services that are started and ended here
+test: .venv/.dev lint types  ## prove everything, on real services that are started and ended here
 	@scripts/test
 
 check: .venv/.dev lint types  ## lint, types and the fast tests, in about a minute
@@ -47,6 +47,12 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) --upgrade pyproject.toml --group build -o requirements/runtime.txt
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
+
+bench: .venv/.dev  ## the benchmarks, as ratios within one run
+	@scripts/bench
+
+fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else
+	@$(BIN)/python tests/fuzz/fuzz_expressions.py --count $(or $(COUNT),1000000)
 
 simulate: .venv/.dev  ## crash and break it under SEEDS seeds (default 10000), or show one: SEED=n
 	@$(BIN)/python -m muster.sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000))

@@ -7,7 +7,7 @@ loop is uvloop, as in `muster serve`.
 
     python bench/committer.py [--seconds 0.7] [--rounds 7] [--callers 1,16,64,256]
 
-PostgreSQL is at MUSTER_POSTGRES_URL, or the one that `scripts/services.py` starts.
+PostgreSQL is at TEST_POSTGRES_URL, or the one that `scripts/services.py` starts.
 """
 
 import argparse
@@ -154,7 +154,7 @@ async def on_sqlite(options: argparse.Namespace) -> None:
 
 
 async def on_postgres(options: argparse.Namespace) -> None:
-    url = os.environ.get("MUSTER_POSTGRES_URL") or started_postgres()
+    url = os.environ.get("TEST_POSTGRES_URL") or started_postgres()
     connection = await asyncpg.connect(url)
     fsync = await connection.fetchval("SHOW fsync")
     if fsync != "on":

@@ -36,8 +36,9 @@ class MailServer:
     answers: list[str] = field(default_factory=list)
     sender_answer: str | None = None
     hangs_up_in_data: int = 0
+    holds: asyncio.Event | None = None
+    holding: asyncio.Event = field(default_factory=asyncio.Event)
     connections: int = 0
-    open_now: int = 0
     most_open: int = 0
     logins: list[tuple[str, str]] = field(default_factory=list)
     protocols: set["_Protocol"] = field(default_factory=set)
@@ -59,6 +60,9 @@ class MailServer:
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        if self.holds is not None:
+            self.holding.set()
+            await self.holds.wait()
         if self.hangs_up_in_data:
             self.hangs_up_in_data -= 1
             assert server.transport is not None

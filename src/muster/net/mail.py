@@ -20,6 +20,8 @@ from muster.nodes.ports import Mail, Sent
 MOST_PER_CONNECTION = 100
 IDLE_SECONDS = 30.0
 FRESH_SECONDS = 1.0
+# Attachments beyond this are written on a thread, so that nobody else waits for it.
+AT_ONCE = 256 * 1024
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -66,10 +68,12 @@ class SmtpMailer:
         self._pace = Pace(server.per_second)
         self._turns = asyncio.Semaphore(server.connections)
         self._idle: list[_Line] = []
+        # Made once: reading the authorities takes longer than a message.
+        self._tls = None if server.security is Security.NONE else server.tls or ssl.create_default_context()
 
     async def send(self, mail: Mail) -> Sent | Failure:
         try:
-            letter = write_letter(mail, self._server.sender, self._server.domain, self._server.most_bytes)
+            letter = await self._written(mail)
         except BadMail as bad:
             return Failure("BadMessage", str(bad))
         await self._pace.turn()
@@ -83,6 +87,13 @@ class SmtpMailer:
     async def close(self) -> None:
         while self._idle:
             await _hang_up(self._idle.pop().client)
+
+    async def _written(self, mail: Mail) -> Letter:
+        server = self._server
+        parts = mail, server.sender, server.domain, server.most_bytes
+        if sum(len(attachment.content) for attachment in mail.attachments) < AT_ONCE:
+            return write_letter(*parts)
+        return await asyncio.to_thread(write_letter, *parts)
 
     async def _sent(self, letter: Letter) -> Sent:
         async with self._line() as client:
@@ -132,9 +143,7 @@ class SmtpMailer:
             timeout=server.seconds,
             use_tls=server.security is Security.TLS,
             start_tls=server.security is Security.STARTTLS,
-            tls_context=None
-            if server.security is Security.NONE
-            else server.tls or ssl.create_default_context(),
+            tls_context=self._tls,
         )
         await client.connect()
         return client

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import httpx
 
-from muster.net.urls import BadUrl, check_url, host_of
+from muster.net.urls import BadUrl, host_of
 from muster.nodes.ports import HttpAnswer, HttpRequest
 
 STATUSES = frozenset({301, 302, 303, 307, 308})
@@ -31,10 +31,11 @@ def next_request(request: HttpRequest, answer: HttpAnswer) -> HttpRequest | None
 
 
 def _target(here: httpx.URL, location: str) -> httpx.URL:
+    """Where it leads. Whether that may be called is asked when it is called, as with the first request."""
     if any(ord(character) <= 0x20 or character in "\\\x7f" for character in location):
         raise BadUrl("it redirects to a URL with a space, a control character or a backslash")
     try:
-        return check_url(here.join(location))
+        return here.join(location)
     except (httpx.InvalidURL, UnicodeError):
         raise BadUrl("it redirects to a URL that cannot be read") from None
 

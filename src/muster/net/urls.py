@@ -32,11 +32,11 @@ def parse_url(text: str) -> httpx.URL:
         url = httpx.URL(text)
     except (httpx.InvalidURL, UnicodeError, ValueError):
         raise BadUrl("the URL cannot be read") from None
-    return check_url(url)
+    _check(url)
+    return url.copy_with(fragment=None)
 
 
-def check_url(url: httpx.URL) -> httpx.URL:
-    """The URL itself, less its fragment, if it can be called. Raises `BadUrl`."""
+def _check(url: httpx.URL) -> None:
     if url.scheme not in ("http", "https"):
         raise BadUrl(f"the URL begins with `{url.scheme[:20]}:`; only `http:` and `https:` are called")
     if url.userinfo:
@@ -46,8 +46,7 @@ def check_url(url: httpx.URL) -> httpx.URL:
         raise BadUrl("the URL names no host")
     if url.port is not None and not 1 <= url.port <= 65_535:
         raise BadUrl(f"the URL's port {url.port} is not between 1 and 65535")
-    literal_address(host)
-    return url.copy_with(fragment=None)
+    literal_address(host)  # raises for what is neither a name nor an address
 
 
 def host_of(url: httpx.URL) -> str:

@@ -55,7 +55,7 @@ fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, noth
 	@$(BIN)/python tests/fuzz/fuzz_expressions.py --count $(or $(COUNT),1000000)
 
 simulate: .venv/.dev  ## crash and break it under SEEDS seeds (default 10000), or show one: SEED=n
-	@$(BIN)/python -m muster.sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000))
+	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000))
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

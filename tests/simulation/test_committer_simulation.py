@@ -203,10 +203,10 @@ def test_a_failing_seed_is_printed_with_what_led_there() -> None:
 
 
 def test_the_command_runs_many_seeds_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seeds", "20", "--jobs", "1"]) == 0
+    assert main(["--only", "committer", "--seeds", "20", "--jobs", "1"]) == 0
     assert capsys.readouterr().out == "committer: 20 seeds, all is well\n"
 
 
 def test_the_command_shows_one_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--seed", "3"]) == 0
+    assert main(["--only", "committer", "--seed", "3"]) == 0
     assert capsys.readouterr().out.endswith("committer, seed 3: all is well\n")

@@ -19,15 +19,17 @@ CHUNK = 250
 def main(arguments: Sequence[str] | None = None) -> int:
     """0: no seed failed. 1: one did, and is printed."""
     options = _parser().parse_args(arguments)
+    names = [options.only] if options.only else list(SCENARIOS)
     if options.seed is not None:
-        return max(_run_one(name, options.seed) for name in SCENARIOS)
-    return max(_run_many(name, options.seeds, options.jobs) for name in SCENARIOS)
+        return max(_run_one(name, options.seed) for name in names)
+    return max(_run_many(name, options.seeds, options.jobs) for name in names)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m muster.sim", description=__doc__)
     parser.add_argument("--seeds", type=int, default=1000, metavar="N", help="run the seeds 0 to N-1")
     parser.add_argument("--seed", type=int, metavar="S", help="run only this one, and print its trace")
+    parser.add_argument("--only", choices=SCENARIOS, help="this scenario instead of all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many to run side by side")
     return parser
 
@@ -46,7 +48,7 @@ def _run_many(name: str, seeds: int, jobs: int) -> int:
         for failure in pool.map(partial(_run_chunk, name), chunks):
             if failure is not None:
                 pool.shutdown(cancel_futures=True)
-                _say(f"{name}: {failure}\nto see it again: python -m muster.sim --seed {failure.seed}")
+                _say(f"{name}: {failure}\nto see it again: python -m muster.sim --only {name} --seed {failure.seed}")
                 return 1
     _say(f"{name}: {seeds} seeds, all is well")
     return 0

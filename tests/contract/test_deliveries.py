@@ -9,7 +9,7 @@ import pytest
 from muster.model.stored import Page
 from muster.nodes.ports import Channel, Delivery, DeliveryStatus
 from muster.store.committer import GroupCommitter
-from muster.store.database import Database
+from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.deliveries import DeliveryRepository
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
@@ -76,3 +76,20 @@ async def test_a_tenant_sees_its_own_and_an_execution_its_own(deliveries: Delive
     assert [one.execution_id for one in await listed(deliveries, institute="south")] == ["e2"]
     assert [one.institute_id for one in await listed(deliveries, execution="e1")] == ["north"]
     assert await listed(deliveries, institute="west") == []
+
+
+async def test_while_the_store_is_away_the_record_waits_instead_of_failing_the_message(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committer = GroupCommitter(database)
+    submit, troubles = committer.submit, [Unavailable("away"), CommitUnknown("no answer")]
+
+    async def fails_at_first(*write: object) -> object:
+        if troubles:
+            raise troubles.pop(0)
+        return await submit(*write)
+
+    monkeypatch.setattr(committer, "submit", fails_at_first)
+    deliveries = DeliveryRepository(database, committer)
+    await deliveries.record(MAIL)
+    assert len(await listed(deliveries)) == 1

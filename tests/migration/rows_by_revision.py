@@ -84,6 +84,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
                 "workflow_id": "w1",
                 "workflow_version_id": 1,
                 "status": "PAUSED",
+                "given": "{}",
                 "context": '{"x": 1}',
                 "resume_at": TIME,
                 "fence": 1,

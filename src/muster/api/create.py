@@ -20,16 +20,27 @@ from muster.api.guard import OwnMachineOnly, as_refused
 from muster.api.metrics import HttpMetrics
 from muster.api.parts import Parts
 from muster.api.problems import Code, Refused, fault
-from muster.api.routes import diagrams, expressions, health, node_types, pages, templates, tokens, workflows
+from muster.api.routes import (
+    diagrams,
+    executions,
+    expressions,
+    health,
+    node_types,
+    pages,
+    templates,
+    tokens,
+    workflows,
+)
 from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
 from muster.definitions.ports import Stale, Taken
+from muster.engine.control import Conflict
 from muster.model.problems import Problem
 from muster.model.stored import BadCursor
 
 _log = structlog.get_logger("muster.api")
 
-_WEB = (node_types, templates, diagrams, workflows, expressions, tokens, pages)
+_WEB = (node_types, templates, diagrams, executions, workflows, expressions, tokens, pages)
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
 
@@ -58,6 +69,7 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         Invalid: _answering(_invalid),
         Taken: _answering(lambda error: Refused(Code.TAKEN, f"{error.key!r} is in use already.")),
         Stale: _answering(_stale),
+        Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         BadCursor: _answering(lambda error: Refused(Code.INVALID_CURSOR, "No list has given this cursor.")),
         RequestValidationError: _answering(_bad_parameters),
         HTTPException: _framework,

@@ -37,8 +37,12 @@ def described(
     content: Mapping[str, object] | None = None,
     headers: Mapping[str, object] | None = None,
     notes: str = "",
+    also: Mapping[int, type[BaseModel]] | None = None,
 ) -> Arguments:
-    """What a route's decorator says besides its path: the answer, every problem, the role and the body."""
+    """What a route's decorator says besides its path: the answer, every problem, the role and the body.
+
+    `also` are further answers that are no problems, by their status.
+    """
     answer: dict[str, object] = {"description": "What was asked for." if shape or content else "Done."}
     if shape:
         answer["model"] = shape
@@ -55,9 +59,15 @@ def described(
     return {
         "status_code": status,
         "response_class": Response,
-        "responses": {status: answer, **problem_answers(every)},
+        "responses": {status: answer, **_further(also or {}), **problem_answers(every)},
         "openapi_extra": extra,
         "description": notes or None,
+    }
+
+
+def _further(shapes: Mapping[int, type[BaseModel]]) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"description": "What was asked for.", "model": shape} for status, shape in shapes.items()
     }
 
 

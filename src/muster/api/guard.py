@@ -66,5 +66,6 @@ def _needs(role: Role) -> Callable[[Request], Awaitable[Caller]]:
 
 
 Viewer = Annotated[Caller, Depends(_needs(Role.VIEWER))]
+Operator = Annotated[Caller, Depends(_needs(Role.OPERATOR))]
 Editor = Annotated[Caller, Depends(_needs(Role.EDITOR))]
 Admin = Annotated[Caller, Depends(_needs(Role.ADMIN))]

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from muster.api.auth import Authenticator
 from muster.api.rates import Rates
 from muster.definitions.library import Library
+from muster.engine.control import Control
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import JsonObject
@@ -47,6 +48,7 @@ class Parts:
 
     version: str
     library: Library
+    control: Control
     node_types: Mapping[str, NodeType]
     tokens: Tokens
     authenticator: Authenticator

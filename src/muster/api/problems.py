@@ -26,6 +26,7 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     BODY_TOO_SLOW = "BODY_TOO_SLOW"
     TAKEN = "TAKEN"
+    CONFLICT = "CONFLICT"
     STALE_VERSION = "STALE_VERSION"
     BODY_TOO_LARGE = "BODY_TOO_LARGE"
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
@@ -50,6 +51,7 @@ MEANINGS: Mapping[Code, tuple[int, str]] = {
     Code.METHOD_NOT_ALLOWED: (405, "The path exists; the method does not. `Allow` lists those that do."),
     Code.BODY_TOO_SLOW: (408, "The body did not arrive in time."),
     Code.TAKEN: (409, "The key or id is in use."),
+    Code.CONFLICT: (409, "Its present state does not allow this."),
     Code.STALE_VERSION: (412, "Somebody changed it since: read it again, then repeat with its `ETag`."),
     Code.BODY_TOO_LARGE: (413, "The body is over the limit."),
     Code.UNSUPPORTED_MEDIA_TYPE: (415, "A content type that this endpoint does not read."),

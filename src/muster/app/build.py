@@ -17,7 +17,8 @@ from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
 from muster.api.parts import Check, Finding, Parts
 from muster.api.rates import Rates
-from muster.app.catalogue import standard_catalogue
+from muster.app.catalogue import standard_catalogue, standard_handlers
+from muster.app.engine import CommitMetrics, running_engine
 from muster.app.settings import Settings
 from muster.definitions.library import Library
 from muster.kit.clock import Clock, SystemClock
@@ -73,14 +74,29 @@ async def opened(
         catalogue = standard_catalogue()
         library = Library(storage.workflows, storage.templates, catalogue, clock, ids)
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
+        registry = _registry(settings)
+        control = await stack.enter_async_context(
+            running_engine(
+                settings,
+                database,
+                storage.workflows,
+                library,
+                catalogue,
+                standard_handlers(),
+                clock,
+                ids,
+                CommitMetrics(registry).observe,
+            )
+        )
         parts = Parts(
             version=version("muster"),
             library=library,
+            control=control,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
             authenticator=_authenticator(settings, storage, http, clock),
             rates=Rates(settings.api.rate_limit, time.monotonic),
-            registry=_registry(settings),
+            registry=registry,
             checks=_checks(database),
             clock=clock,
             ids=ids,

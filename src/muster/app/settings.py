@@ -1,6 +1,5 @@
 """Every setting, once: its name, type, default and meaning. `app/load.py` fills them in."""
 
-import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ def kebab(name: str) -> str:
 
 
 def this_instance() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}"
+    return socket.gethostname()
 
 
 class Group(BaseModel):
@@ -149,7 +148,8 @@ class Settings(Group):
         default_factory=this_instance,
         min_length=1,
         max_length=100,
-        description="This process's name among its fellows; by default host name and process id.",
+        description="This process's place among its fellows, the same at every start; by default the host"
+        " name, and with several workers their number behind it.",
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="The address to listen on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="The port to listen on; 0 takes a free one.")

@@ -112,7 +112,7 @@ class Library:
         activate: bool = False,
     ) -> Saved:
         """Save a further version. Raises `Stale` if `expected` is not the latest any more."""
-        workflow = await self._workflow(id_or_key, actor)
+        workflow = await self.workflow(id_or_key, actor)
         definition, warnings = await self._sound(document, actor, workflow)
         definition = replace(
             definition,
@@ -124,13 +124,13 @@ class Library:
         version = _new_version(definition, actor)
         if await self._workflows.add_version(workflow.id, version, expected, activate, audit) is None:
             raise NotFound(_no_workflow(id_or_key))
-        return Saved(await self._workflow(workflow.id, actor), warnings)
+        return Saved(await self.workflow(workflow.id, actor), warnings)
 
     async def activate(
         self, id_or_key: str, number: int | None, actor: Actor, expected: int | None = None
     ) -> Workflow:
         """Let new executions start on a version, the latest if no number is given."""
-        workflow = await self._workflow(id_or_key, actor)
+        workflow = await self.workflow(id_or_key, actor)
         number = workflow.latest_version if number is None else number
         audit = _audit("workflow", workflow.id, "activate", actor, workflow.institute_id, version=number)
         active = await self._workflows.activate(workflow.id, number, expected, audit)
@@ -139,7 +139,7 @@ class Library:
         return active
 
     async def archive(self, id_or_key: str, actor: Actor, expected: int | None = None) -> Workflow:
-        workflow = await self._workflow(id_or_key, actor)
+        workflow = await self.workflow(id_or_key, actor)
         audit = _audit("workflow", workflow.id, "archive", actor, workflow.institute_id)
         archived = await self._workflows.archive(workflow.id, expected, audit)
         if archived is None:
@@ -148,16 +148,16 @@ class Library:
 
     async def get(self, id_or_key: str, actor: Actor) -> tuple[Workflow, Version]:
         """A workflow and its latest version: the one that an editor goes on from."""
-        workflow = await self._workflow(id_or_key, actor)
+        workflow = await self.workflow(id_or_key, actor)
         return workflow, await self._version(workflow, workflow.latest_version)
 
     async def version(self, id_or_key: str, number: int, actor: Actor) -> Version:
-        return await self._version(await self._workflow(id_or_key, actor), number)
+        return await self._version(await self.workflow(id_or_key, actor), number)
 
     async def versions(
         self, id_or_key: str, actor: Actor, page: Page
     ) -> tuple[Sequence[Version], str | None]:
-        workflow = await self._workflow(id_or_key, actor)
+        workflow = await self.workflow(id_or_key, actor)
         return await self._workflows.versions(workflow.id, page)
 
     async def list(
@@ -169,7 +169,7 @@ class Library:
 
     async def visualize(self, id_or_key: str, actor: Actor, format: str) -> str | JsonObject:
         """The version that runs, drawn; the latest, where none runs yet."""
-        workflow = await self._workflow(id_or_key, actor)
+        workflow = await self.workflow(id_or_key, actor)
         version = await self._version(workflow, workflow.active_version or workflow.latest_version)
         return render(draw(from_document(version.document), self._catalogue), format)
 
@@ -245,7 +245,7 @@ class Library:
 
     # --- what the above share ------------------------------------------------------------------
 
-    async def _workflow(self, id_or_key: str, actor: Actor) -> Workflow:
+    async def workflow(self, id_or_key: str, actor: Actor) -> Workflow:
         workflow = await self._workflows.get(actor.institute_id, id_or_key)
         if workflow is None:
             raise NotFound(_no_workflow(id_or_key))

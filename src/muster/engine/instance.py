@@ -42,6 +42,7 @@ class Instance:
     """Owns executions and drives each in a task of its own.
 
     `program` finds the program of a version. Whoever `start`s an execution has it durable when told so.
+    `alone`: nobody else can be using the database, so whatever anybody held is this instance's.
     """
 
     def __init__(
@@ -52,13 +53,16 @@ class Instance:
         program: Callable[[int], Awaitable[Program]],
         clock: Clock,
         lease: timedelta,
+        alone: bool = False,
     ) -> None:
+        self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
         self.name = name
         self._executions = executions
         self._driver = driver
         self._program = program
         self._clock = clock
+        self._has_taken_back = False
         self._driven: dict[str, _Driven] = {}
         self._due = Loop("due executions", self._due_pass)
         self._loops = (
@@ -89,12 +93,20 @@ class Instance:
         if driven := self._driven.get(execution_id):
             await asyncio.wait([driven.task])
 
+    async def drain(self, seconds: float) -> None:
+        """Let what is driven come to its next rest; what takes longer is left to whoever comes next."""
+        tasks = [driven.task for driven in self._driven.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     # --- passes: each answers how many it took ------------------------------------------------------
 
     async def take_back(self) -> int:
         """Take what earlier incarnations of this instance held, without waiting for their leases."""
-        name = self.name
-        claim = self._executions.claim_of_earlier(name.owner, name.instance, CLAIMED_AT_ONCE)
+        claim = self._executions.claim_of_earlier(self.name.owner, self._earlier, CLAIMED_AT_ONCE)
         return await self._take(claim)
 
     async def take_due(self) -> int:
@@ -126,8 +138,12 @@ class Instance:
         return min(max((due - self._clock.now()).total_seconds(), 0.0), LOOK_EVERY)
 
     async def _abandoned_pass(self) -> float:
-        taken = await self.take_back(), await self.take_abandoned()
-        return 0.0 if CLAIMED_AT_ONCE in taken else LOOK_EVERY
+        """Take back once, at the start: another that has this name by mistake is not robbed again and again."""
+        if not self._has_taken_back:
+            if await self.take_back() == CLAIMED_AT_ONCE:
+                return 0.0
+            self._has_taken_back = True
+        return 0.0 if await self.take_abandoned() == CLAIMED_AT_ONCE else LOOK_EVERY
 
     async def _signals_pass(self) -> float:
         await self.take_signals()

@@ -163,8 +163,9 @@ class Executions(Protocol):
         """Take executions whose owner's lease has run out."""
         ...
 
-    async def claim_of_earlier(self, owner: str, instance: str, limit: int) -> Sequence[OwnedExecution]:
-        """Take what earlier incarnations of this instance held: owners are `instance/incarnation`."""
+    async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
+        """Take what other owners hold whose names begin so, without waiting for their leases: they are
+        earlier incarnations of this one."""
         ...
 
     async def next_due(self) -> datetime | None:

@@ -170,9 +170,9 @@ class ExecutionRepository:
     async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
         return await self._claim(owner, limit, lambda at: E.lease_until < at, resumed=False)
 
-    async def claim_of_earlier(self, owner: str, instance: str, limit: int) -> Sequence[OwnedExecution]:
+    async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
         def earlier(_: datetime) -> ColumnElement[bool]:
-            return and_(E.owner.startswith(f"{instance}/", autoescape=True), E.owner != owner)
+            return and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
 
         return await self._claim(owner, limit, earlier, resumed=False)
 
@@ -250,6 +250,7 @@ def _new_row(new: NewExecution, at: datetime, until: datetime) -> dict[str, obje
         "trigger_id": new.trigger_id,
         "status": ExecutionStatus.RUNNING.value,
         "idempotency_key": new.idempotency_key,
+        "given": new.context,
         "context": new.context,
         "owner": new.owner,
         "lease_until": until,

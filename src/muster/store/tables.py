@@ -173,6 +173,8 @@ workflow_execution = _table(
     Column("trigger_id", Key(ID_LENGTH)),
     Column("status", Key(32), nullable=False),
     Column("idempotency_key", LongText),
+    # What it was started with, for starting it anew.
+    Column("given", JsonValue, nullable=False),
     Column("context", JsonValue, nullable=False),
     # Tokens, visits and outputs at the last checkpoint; NULL until the first.
     Column("state", JsonValue),

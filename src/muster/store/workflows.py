@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from muster.definitions.ports import Stale, Taken
 from muster.kit.clock import Clock
+from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, NewVersion, Page, Version, Workflow
 from muster.model.workflow import WorkflowKind, WorkflowStatus, WorkflowType
 from muster.store.audit import add_audit
@@ -128,6 +129,15 @@ class WorkflowRepository:
             lambda connection: connection.execute(_numbered(workflow_id, number)).first()
         )
         return None if row is None else _version(row)
+
+    async def document(self, version_id: int) -> JsonObject:
+        """The document of a version, whoever's it is. Raises `LookupError` if there is none."""
+        wanted = select(workflow_version.c.definition).where(workflow_version.c.id == version_id)
+        found = await self._database.read(lambda connection: connection.execute(wanted).first())
+        if found is None:
+            raise LookupError(f"there is no version with the id {version_id}")
+        document: JsonObject = found.definition
+        return document
 
     async def versions(self, workflow_id: str, page: Page) -> tuple[Sequence[Version], str | None]:
         wanted = select(workflow_version).where(workflow_version.c.workflow_id == workflow_id)

@@ -26,6 +26,7 @@ def _executions(op: Operations) -> None:
         sa.Column("trigger_id", Key(36)),
         sa.Column("status", Key(32), nullable=False),
         sa.Column("idempotency_key", LongText),
+        sa.Column("given", JsonValue, nullable=False),
         sa.Column("context", JsonValue, nullable=False),
         sa.Column("state", JsonValue),
         sa.Column("output", JsonValue),

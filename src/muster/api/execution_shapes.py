@@ -1,0 +1,111 @@
+"""What callers send and get about executions."""
+
+from datetime import datetime
+
+from pydantic import Field, JsonValue
+
+from muster.api.shapes import Request, Shape
+
+REASON = Field(default="", max_length=2000, description="Why; it is kept in the audit log.")
+
+
+class Execute(Request):
+    """Which workflow to start, and with what."""
+
+    workflow_id: str | None = Field(default=None, description="The workflow's id, or its key.")
+    key: str | None = Field(default=None, description="The workflow's key.")
+    version: int | None = Field(default=None, ge=1, le=2_147_483_647)
+    context: dict[str, JsonValue] = Field(default_factory=dict)
+    tags: list[str] = Field(default_factory=list, max_length=50)
+
+
+class Reason(Request):
+    reason: str = REASON
+
+
+class Cancel(Request):
+    reason: str = REASON
+    compensate: bool = Field(default=False, description="Undo what was done, where nodes say how.")
+
+
+class Retry(Request):
+    reason: str = REASON
+    node: str | None = Field(default=None, description="The node to go on from; else where it failed.")
+    context: dict[str, JsonValue] | None = Field(default=None, description="Changes to the context.")
+    version: int | None = Field(default=None, ge=1, le=2_147_483_647)
+
+
+class Started(Shape):
+    execution_id: str
+    status: str
+
+
+class ExecutionError(Shape):
+    type: str
+    message: str
+    node_id: str | None
+
+
+class Ended(Started):
+    """The answer to `?wait=`: the result, or how far it is when the time is over."""
+
+    output: JsonValue
+    error: ExecutionError | None
+
+
+class ExecutionItem(Shape):
+    id: str
+    workflow_id: str
+    key: str
+    version: int
+    status: str
+    tracking_status: str
+    trigger_id: str | None
+    idempotency_key: str | None
+    current_node_id: str | None
+    resume_at: datetime | None
+    resumed_by: str | None
+    error: ExecutionError | None
+    tags: list[str]
+    institute_id: str
+    started_at: datetime
+    completed_at: datetime | None
+
+
+class ExecutionPage(Shape):
+    items: list[ExecutionItem]
+    next_cursor: str | None
+
+
+class NodeItem(Shape):
+    node_id: str
+    type: str
+    visit: int
+    item_key: str
+    status: str
+    attempt: int
+    started_at: datetime
+    completed_at: datetime | None
+    output: JsonValue
+    error: JsonValue
+    warnings: list[str]
+
+
+class NodePage(Shape):
+    items: list[NodeItem]
+    next_cursor: str | None
+
+
+class WaitItem(Shape):
+    """What an execution is parked on."""
+
+    node_id: str
+    kind: str
+    expires_at: datetime | None
+
+
+class ExecutionWhole(ExecutionItem):
+    context: JsonValue
+    output: JsonValue
+    nodes: list[NodeItem]
+    waits: list[WaitItem]

@@ -1,0 +1,83 @@
+"""The engine, put together: what drives executions in this process, and how others reach them."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+from prometheus_client import CollectorRegistry, Histogram
+
+from muster.app.settings import Settings
+from muster.definitions.library import Library
+from muster.engine.attempt import Attempts
+from muster.engine.control import Control
+from muster.engine.drive import Driver
+from muster.engine.handlers import Handlers
+from muster.engine.instance import Instance, Name
+from muster.engine.programs import Programs
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
+from muster.model.node_type import Catalogue
+from muster.store.committer import GroupCommitter, Observe
+from muster.store.database import Database
+from muster.store.execution_records import ExecutionRecords
+from muster.store.executions import ExecutionRepository
+from muster.store.workflows import WorkflowRepository
+
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+LEASE = timedelta(seconds=30)
+GRACE_SECONDS = 10.0
+
+
+class CommitMetrics:
+    """How large the committer's batches are, and how long they take."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._sizes = Histogram(
+            "muster_commit_batch_size", "Writes in one commit.", registry=registry, buckets=SIZES
+        )
+        self._seconds = Histogram(
+            "muster_commit_seconds", "Seconds that a commit took.", registry=registry, buckets=SECONDS
+        )
+
+    def observe(self, size: int, seconds: float) -> None:
+        self._sizes.observe(size)
+        self._seconds.observe(seconds)
+
+
+@asynccontextmanager
+async def running_engine(
+    settings: Settings,
+    database: Database,
+    workflows: WorkflowRepository,
+    library: Library,
+    catalogue: Catalogue,
+    handlers: Handlers,
+    clock: Clock,
+    ids: Ids,
+    observe: Observe,
+) -> AsyncIterator[Control]:
+    """Drive executions until the end of the block; what runs then may finish for a while."""
+    committer = GroupCommitter(database, observe=observe)
+    executions = ExecutionRepository(database, committer, LEASE)
+    programs = Programs(workflows.document, catalogue.node_types)
+    attempts = Attempts(handlers, executions, clock, random.random, LEASE)
+    driver = Driver(executions, attempts, clock, random.random)
+    name = Name(settings.instance_id, ids.new())
+    # SQLite's folder has one owner, so whatever another name held there is held by nobody.
+    alone = database.dialect_name == "sqlite"
+    instance = Instance(name, executions, driver, programs.of, clock, LEASE, alone=alone)
+    records = ExecutionRecords(database, clock)
+    running = asyncio.create_task(instance.run()) if "engine" in settings.roles else None
+    try:
+        yield Control(instance, executions, records, library, programs, clock, ids)
+    finally:
+        if running is not None:
+            running.cancel()
+            with suppress(asyncio.CancelledError):
+                await running
+        await instance.drain(GRACE_SECONDS)
+        await committer.close()

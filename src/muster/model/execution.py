@@ -1,0 +1,72 @@
+"""An execution as it is read back: by people, by programs, by whoever tries it again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.model.json import Json, JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRow:
+    """One line of a list of executions."""
+
+    id: str
+    workflow_id: str
+    key: str
+    version: int
+    version_id: int
+    institute_id: str
+    status: str
+    trigger_id: str | None
+    idempotency_key: str | None
+    current_node_id: str | None
+    resume_at: datetime | None
+    resumed_by: str | None
+    error_type: str | None
+    error_message: str | None
+    tags: tuple[str, ...]
+    started_at: datetime
+    completed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """What became of one visit of a node, or of one item of it."""
+
+    node_id: str
+    visit: int
+    item_key: str
+    status: str
+    attempt: int
+    output: Json
+    error: JsonObject | None
+    due_at: datetime | None
+    started_at: datetime
+    completed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionDetail:
+    """Everything about one execution. `given` is the context that it was started with; `state` and `fence`
+    are for trying it again."""
+
+    row: ExecutionRow
+    given: JsonObject
+    context: JsonObject
+    output: Json
+    state: JsonObject
+    fence: int
+    nodes: Sequence[NodeRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which executions a list is to show. None: whichever."""
+
+    status: str | None = None
+    workflow: str | None = None
+    trigger: str | None = None
+    idempotency_key: str | None = None
+    started_from: datetime | None = None
+    started_to: datetime | None = None

@@ -1,0 +1,192 @@
+"""Executions as they are read: one with its journal, or a page of them; and one that ended, reopened."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, or_, select, update
+
+from muster.engine.state import FINAL, ExecutionStatus
+from muster.kit.clock import Clock
+from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
+from muster.model.json import JsonObject
+from muster.model.stored import AuditEntry, Page
+from muster.store.audit import add_audit
+from muster.store.database import Database
+from muster.store.dialect import now
+from muster.store.paging import read_page
+from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
+
+E = workflow_execution.c
+J = node_execution.c
+LISTED = (
+    E.id,
+    E.workflow_id,
+    workflow.c.key,
+    workflow_version.c.version,
+    E.workflow_version_id,
+    E.institute_id,
+    E.status,
+    E.trigger_id,
+    E.idempotency_key,
+    E.current_node_id,
+    E.resume_at,
+    E.resumed_by,
+    E.error_type,
+    E.error_message,
+    E.tags,
+    E.started_at,
+    E.completed_at,
+)
+DETAILED = (*LISTED, E.given, E.context, E.output, E.state, E.fence)
+MOST_NODES = 1000
+
+
+class ExecutionRecords:
+    """`engine.control.Records` on a database."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+
+    async def get(self, institute_id: str | None, execution_id: str) -> ExecutionDetail | None:
+        def work(connection: Connection) -> ExecutionDetail | None:
+            wanted = _of_tenant(_joined(*DETAILED), institute_id).where(E.id == execution_id)
+            row = connection.execute(wanted).first()
+            return None if row is None else _detail(row, _nodes(connection, execution_id))
+
+        return await self._database.read(work)
+
+    async def list(
+        self, institute_id: str | None, wanted: Wanted, page: Page
+    ) -> tuple[Sequence[ExecutionRow], str | None]:
+        chosen = _filtered(_of_tenant(_joined(*LISTED), institute_id), wanted)
+        return await self._database.read(
+            lambda connection: read_page(connection, "executions", chosen, [E.id], page, _listed, True)
+        )
+
+    async def nodes(self, execution_id: str, page: Page) -> tuple[Sequence[NodeRow], str | None]:
+        chosen = select(node_execution).where(J.execution_id == execution_id)
+        order = [J.node_id, J.visit, J.item_key]
+        return await self._database.read(
+            lambda connection: read_page(connection, "journal", chosen, order, page, _node)
+        )
+
+    async def reopen(
+        self,
+        before: ExecutionDetail,
+        version_id: int,
+        context: JsonObject,
+        state: JsonObject,
+        audit: AuditEntry,
+    ) -> bool:
+        def work(connection: Connection) -> bool:
+            at = now(connection)
+            ended = update(workflow_execution).where(
+                E.id == before.row.id, E.fence == before.fence, E.status.in_(FINAL)
+            )
+            changed = ended.values(
+                workflow_version_id=version_id,
+                status=ExecutionStatus.PAUSED,
+                context=context,
+                state=state,
+                output=None,
+                fence=E.fence + 1,
+                resume_at=at,
+                completed_at=None,
+                error_type=None,
+                error_message=None,
+                updated_at=at,
+            )
+            if connection.execute(changed).rowcount == 0:
+                return False
+            add_audit(connection, audit, self._clock.now())
+            return True
+
+        return await self._database.write(work)
+
+    async def note(self, audit: AuditEntry) -> None:
+        await self._database.write(lambda connection: add_audit(connection, audit, self._clock.now()))
+
+
+def _joined(*columns: Any) -> Select[Any]:
+    versions = workflow_version.c.id == E.workflow_version_id
+    return (
+        select(*columns)
+        .join_from(workflow_execution, workflow_version, versions)
+        .join(workflow, workflow.c.id == E.workflow_id)
+    )
+
+
+def _of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
+    return chosen if institute_id is None else chosen.where(E.institute_id == institute_id)
+
+
+def _filtered(chosen: Select[Any], wanted: Wanted) -> Select[Any]:
+    if wanted.status is not None:
+        chosen = chosen.where(E.status == wanted.status)
+    if wanted.workflow is not None:
+        named = or_(E.workflow_id == wanted.workflow, workflow.c.key == wanted.workflow)
+        chosen = chosen.where(named)
+    if wanted.trigger is not None:
+        chosen = chosen.where(E.trigger_id == wanted.trigger)
+    if wanted.idempotency_key is not None:
+        chosen = chosen.where(E.idempotency_key == wanted.idempotency_key)
+    if wanted.started_from is not None:
+        chosen = chosen.where(E.started_at >= wanted.started_from)
+    if wanted.started_to is not None:
+        chosen = chosen.where(E.started_at < wanted.started_to)
+    return chosen
+
+
+def _nodes(connection: Connection, execution_id: str) -> list[NodeRow]:
+    """The visits in the order they came to their end; items are paged by `nodes`."""
+    visits = select(node_execution).where(J.execution_id == execution_id, J.item_key == "")
+    return [_node(row) for row in connection.execute(visits.order_by(J.seq).limit(MOST_NODES))]
+
+
+def _listed(row: Row[Any]) -> ExecutionRow:
+    return ExecutionRow(
+        id=row.id,
+        workflow_id=row.workflow_id,
+        key=row.key,
+        version=row.version,
+        version_id=row.workflow_version_id,
+        institute_id=row.institute_id,
+        status=row.status,
+        trigger_id=row.trigger_id,
+        idempotency_key=row.idempotency_key,
+        current_node_id=row.current_node_id,
+        resume_at=row.resume_at,
+        resumed_by=row.resumed_by,
+        error_type=row.error_type,
+        error_message=row.error_message,
+        tags=tuple(row.tags or ()),
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+    )
+
+
+def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
+    return ExecutionDetail(
+        row=_listed(row),
+        given=row.given,
+        context=row.context,
+        output=row.output,
+        state=row.state or {},
+        fence=row.fence,
+        nodes=nodes,
+    )
+
+
+def _node(row: Row[Any]) -> NodeRow:
+    return NodeRow(
+        node_id=row.node_id,
+        visit=row.visit,
+        item_key=row.item_key,
+        status=row.status,
+        attempt=row.attempt,
+        output=row.output,
+        error=row.error,
+        due_at=row.due_at,
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+    )

@@ -17,14 +17,19 @@ from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
 from muster.api.parts import Check, Finding, Parts
 from muster.api.rates import Rates
-from muster.app.catalogue import standard_catalogue, standard_handlers
+from muster.app.catalogue import standard_catalogue
 from muster.app.engine import CommitMetrics, running_engine
+from muster.app.network import network_effects
 from muster.app.settings import Settings
 from muster.definitions.library import Library
+from muster.engine.handlers import Handlers
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
+from muster.nodes import pure_handlers, wait_handlers
 from muster.store.address import SQLITE, BadAddress, masked, parse_address
+from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.deliveries import DeliveryRepository
 from muster.store.folder import DataFolder, FolderTaken
 from muster.store.migrations.runner import MigrationFailed, NewerSchema, migrate, pending
 from muster.store.open import FILE_NAME, open_database
@@ -75,17 +80,14 @@ async def opened(
         library = Library(storage.workflows, storage.templates, catalogue, clock, ids)
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
         registry = _registry(settings)
+        committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
+        stack.push_async_callback(committer.close)
+        deliveries = DeliveryRepository(database, committer)
+        effects = await stack.enter_async_context(network_effects(settings, deliveries, storage.templates))
+        handlers = Handlers(effects, pure_handlers(), wait_handlers())
         control = await stack.enter_async_context(
             running_engine(
-                settings,
-                database,
-                storage.workflows,
-                library,
-                catalogue,
-                standard_handlers(),
-                clock,
-                ids,
-                CommitMetrics(registry).observe,
+                settings, database, committer, storage.workflows, library, catalogue, handlers, clock, ids
             )
         )
         parts = Parts(

@@ -19,7 +19,7 @@ from muster.engine.programs import Programs
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.node_type import Catalogue
-from muster.store.committer import GroupCommitter, Observe
+from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
@@ -52,16 +52,15 @@ class CommitMetrics:
 async def running_engine(
     settings: Settings,
     database: Database,
+    committer: GroupCommitter,
     workflows: WorkflowRepository,
     library: Library,
     catalogue: Catalogue,
     handlers: Handlers,
     clock: Clock,
     ids: Ids,
-    observe: Observe,
 ) -> AsyncIterator[Control]:
     """Drive executions until the end of the block; what runs then may finish for a while."""
-    committer = GroupCommitter(database, observe=observe)
     executions = ExecutionRepository(database, committer, LEASE)
     programs = Programs(workflows.document, catalogue.node_types)
     attempts = Attempts(handlers, executions, clock, random.random, LEASE)
@@ -80,4 +79,3 @@ async def running_engine(
             with suppress(asyncio.CancelledError):
                 await running
         await instance.drain(GRACE_SECONDS)
-        await committer.close()

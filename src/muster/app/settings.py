@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator
 from pydantic.fields import FieldInfo
+
+from muster.net.egress import parse_networks
 
 T = TypeVar("T")
 Role: TypeAlias = Literal["web", "engine", "watch", "publisher"]
@@ -92,6 +94,52 @@ class LogSettings(Group):
     )
 
 
+class HttpSettings(Group):
+    """How nodes reach the web."""
+
+    allowed_networks: Names = Field(
+        default=(), description="Private networks that may be called, as `10.0.0.0/8`, or `private` for all."
+    )
+    connections: int = Field(default=200, ge=1, description="Connections to all hosts together.")
+    per_host: int = Field(default=20, ge=1, description="Connections to one host.")
+    answer_limit: int = Field(default=10_485_760, ge=1_024, description="The largest answer, in bytes.")
+    connect_timeout: float = Field(default=10.0, gt=0, description="Seconds that connecting may take.")
+
+    @field_validator("allowed_networks")
+    @classmethod
+    def _are_networks(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        parse_networks(texts)
+        return texts
+
+
+class SmtpSettings(Group):
+    host: str | None = Field(
+        default=None, description="The mail server; without it, mail is captured and not sent."
+    )
+    port: int = Field(default=587, ge=1, le=65_535, description="Its port.")
+    security: Literal["starttls", "tls", "none"] = Field(
+        default="starttls", description="How the connection is protected."
+    )
+    username: str | None = Field(default=None, description="Who logs in there.")
+    password: SecretStr | None = Field(default=None, description="And with what.")
+    sender: str = Field(
+        default="muster@localhost", description="Whom mail is from by default."
+    )
+    domain: str | None = Field(default=None, description="The domain of Message-IDs; else the sender's.")
+    connections: int = Field(default=4, ge=1, description="Connections that are kept.")
+    rate: float = Field(default=10.0, gt=0, description="Messages a second.")
+
+
+class WhatsAppSettings(Group):
+    phone_number_id: str | None = Field(
+        default=None, description="The account's number; without it, messages are captured and not sent."
+    )
+    token: SecretStr | None = Field(default=None, description="The account's access token.")
+    base_url: str = Field(default="https://graph.facebook.com", description="Where the Cloud API is.")
+    version: str = Field(default="v23.0", description="Its version.")
+    rate: float = Field(default=80.0, gt=0, description="Messages a second.")
+
+
 class ConsumerSettings(Group):
     group_id: str = later("notification-platform-consumer", "The consumer group that reads events.")
 
@@ -167,6 +215,9 @@ class Settings(Group):
     oidc: OidcSettings = OidcSettings()
     api: ApiSettings = ApiSettings()
     log: LogSettings = LogSettings()
+    http: HttpSettings = HttpSettings()
+    smtp: SmtpSettings = SmtpSettings()
+    whatsapp: WhatsAppSettings = WhatsAppSettings()
     kafka: KafkaSettings = KafkaSettings()
     redis: RedisSettings = RedisSettings()
     ingestion: IngestionSettings = IngestionSettings()

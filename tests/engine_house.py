@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from sqlalchemy import Connection, select
 
+from muster.definitions import check
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Outcome, Suspend
@@ -18,8 +19,9 @@ from muster.expr import compile_template
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import TimeOrderedIds
 from muster.model.json import JsonObject
-from muster.model.node_type import NodeKind, NodeType
+from muster.model.node_type import Catalogue, NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, Node
+from muster.nodes import builtin, pure_handlers, wait_handlers
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.dialect import insert_rows
@@ -38,6 +40,7 @@ TYPES = {
     "TELL": node_type("TELL", NodeKind.EFFECT),
     "SLEEP": node_type("SLEEP", NodeKind.WAIT),
     "ASK": node_type("ASK", NodeKind.WAIT),
+    **builtin(),
 }
 
 
@@ -109,7 +112,9 @@ class House:
         self.committer = GroupCommitter(database)
         self.executions = ExecutionRepository(database, self.committer, LEASE)
         self.programs: dict[int, Program] = {}
-        handlers = Handlers({"TELL": told.tell}, {"SET": set_fields}, {"SLEEP": sleep, "ASK": ask})
+        pures = {"SET": set_fields, **pure_handlers()}
+        waits = {"SLEEP": sleep, "ASK": ask, **wait_handlers()}
+        handlers = Handlers({"TELL": told.tell}, pures, waits)
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
         self.instance = Instance(
@@ -123,6 +128,12 @@ class House:
         """Make a definition known, as if it had been saved as version 1."""
         self.programs[1] = compile_program(definition, TYPES)
         await self.database.write(lambda connection: _save(connection, self.clock))
+
+    async def define_document(self, document: JsonObject) -> None:
+        """Make a definition known as its author writes it: checked, then made ready."""
+        checked = check(document, Catalogue(builtin()))
+        assert checked.definition is not None, checked.errors
+        await self.define(checked.definition)
 
     async def run(self, **context: object) -> str:
         """Start an execution, and wait until it has parked or ended."""

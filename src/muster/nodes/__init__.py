@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from muster.engine.handlers import Pure, Wait
 from muster.model.node_type import NodeType
 from muster.nodes import (
     action,
@@ -49,3 +50,20 @@ _TYPES = (
 def builtin() -> Mapping[str, NodeType]:
     """Every node type that comes with Muster, by its name in upper case."""
     return {each.name.upper(): each for each in _TYPES}
+
+
+def pure_handlers() -> Mapping[str, Pure]:
+    """What computes the nodes that start or only compute, by their types' names in upper case."""
+    return {
+        "TRIGGER": trigger.trigger,
+        "TRANSFORM": transform.Transform(),
+        "DATA_PROCESSOR": data_processor.DataProcessor(),
+        "NOOP": noop.noop,
+        "FAIL": fail.fail,
+        "LOG": log.log,
+    }
+
+
+def wait_handlers() -> Mapping[str, Wait]:
+    """What parks the nodes that need nothing of the outside, by their types' names in upper case."""
+    return {"DELAY": delay.delay}

@@ -1,12 +1,26 @@
 """delay: the execution rests, and takes no room while it does."""
 
+from datetime import datetime, timedelta
+
 from muster.definitions.steps.words import shown
-from muster.model.json import JsonObject, JsonView
+from muster.engine.handlers import Call, Done, Outcome, Suspend
+from muster.engine.state import Failure, Phase
+from muster.expr import ExpressionError, parse_duration
+from muster.expr.functions.times import instant
+from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_nothing
 from muster.model.problems import Level, Problem
 from muster.nodes.parts import choice, config, missing
+from muster.nodes.resolved import BadParameter
 
-_UNITS = ["milliseconds", "seconds", "minutes", "hours", "days"]
+_UNITS = {
+    "milliseconds": timedelta(milliseconds=1),
+    "seconds": timedelta(seconds=1),
+    "minutes": timedelta(minutes=1),
+    "hours": timedelta(hours=1),
+    "days": timedelta(days=1),
+}
+_LONGEST = timedelta(days=36_600)
 _EXAMPLE: JsonObject = {"duration": 2, "unit": "seconds"}
 
 
@@ -59,3 +73,46 @@ TYPE = NodeType(
     check=check,
     say=say,
 )
+
+
+def delay(params: JsonObject, call: Call) -> Outcome:
+    """Park until it is time; what has no time left, or negative time, is done at once."""
+    if call.woken:
+        return Done()
+    try:
+        rest = _rest(params, call.now)
+    except BadParameter as bad:
+        return Failure("BadParameter", str(bad))
+    return Suspend(Phase.PAUSED, "paused", call.now + rest) if rest > timedelta(0) else Done()
+
+
+def _rest(params: JsonObject, now: datetime) -> timedelta:
+    """How long to rest from `now` on. `until` goes before `duration`; null counts as not given."""
+    name = "until" if params.get("until") is not None or "duration" not in params else "duration"
+    try:
+        rest = _until(params, now) if name == "until" else _for(params)
+    except ExpressionError as error:
+        raise BadParameter(f"`{name}`: {error.message}") from None
+    except (OverflowError, ValueError):
+        raise BadParameter(f"`{name}` is out of all bounds") from None
+    if rest > _LONGEST:
+        raise BadParameter(f"`{name}` is more than a hundred years away")
+    return rest
+
+
+def _until(params: JsonObject, now: datetime) -> timedelta:
+    return instant(params.get("until")) - now
+
+
+def _for(params: JsonObject) -> timedelta:
+    count = _count(params["duration"])
+    if count is None:
+        return parse_duration(params["duration"])
+    return count * _UNITS[str(params.get("unit", "seconds"))]
+
+
+def _count(duration: Json) -> int | float | None:
+    """How many units it gives; None: it says its own unit."""
+    if isinstance(duration, str):
+        return int(duration) if duration.isdecimal() and len(duration) <= 12 else None
+    return None if isinstance(duration, bool) or not isinstance(duration, int | float) else duration

@@ -1,8 +1,11 @@
 """FAIL: the execution ends here, failed."""
 
 from muster.definitions.steps.words import quoted
-from muster.model.json import JsonView
+from muster.engine.handlers import Call
+from muster.engine.state import Failure
+from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_nothing
+from muster.nodes.handling import message_of
 from muster.nodes.messages import MESSAGE
 from muster.nodes.parts import config
 
@@ -23,3 +26,8 @@ TYPE = NodeType(
     sets=sets_nothing,
     say=say,
 )
+
+
+def fail(config: JsonObject, call: Call) -> Failure:
+    """End in the message: trying again would change nothing."""
+    return Failure("Failed", message_of(config, call) or f"{call.node_id} ends the execution")

@@ -1,6 +1,7 @@
 """NOOP: does nothing; a place to route from."""
 
-from muster.model.json import JsonView
+from muster.engine.handlers import Call, Done
+from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_nothing
 from muster.nodes.messages import MESSAGE
 from muster.nodes.parts import config
@@ -21,3 +22,7 @@ TYPE = NodeType(
     sets=sets_nothing,
     say=say,
 )
+
+
+def noop(config: JsonObject, call: Call) -> Done:
+    return Done()

@@ -3,11 +3,16 @@
 from typing import cast
 
 from muster.definitions.triggers import IDEMPOTENCY, TRIGGER, check_trigger_meaning
+from muster.definitions.variables import ALWAYS
+from muster.engine.handlers import Call, Done
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, StepFamily
 from muster.model.problems import Problem
+from muster.nodes.handling import context_of
 from muster.nodes.parts import choice, config, text
 
+# What Muster itself puts beside the given context: no part of a payload.
+_NOT_GIVEN = ALWAYS - {"item", "index", "workflowId", "instituteId"}
 _EXAMPLE: JsonObject = {
     "triggerType": "webhook",
     "endpoint": "/api/workflow/trigger",
@@ -45,3 +50,12 @@ TYPE = NodeType(
     check=check,
     local_names=frozenset({"triggerId", "eventName", "eventId", "ctx"}),
 )
+
+
+def trigger(config: JsonObject, call: Call) -> Done:
+    """The payload as `_trigger`: what a trigger has put there, or else the context that was given by hand."""
+    context = context_of(call.scope)
+    if "_trigger" in context:
+        return Done(context["_trigger"])
+    given = {name: value for name, value in context.items() if name not in _NOT_GIVEN}
+    return Done(given, {"_trigger": given})

@@ -124,7 +124,10 @@ def test_the_demos_templates_are_of_types_that_exist(template: object) -> None:
     [
         ("TRANSFORM", {"transformations": [{"field": "a.b", "expression": 1}]}, {"a"}),
         ("TRANSFORM", {"on": "#{x}", "output": "rows"}, {"rows"}),
-        ("TRANSFORM", {"on": "#{x}"}, None),
+        ("TRANSFORM", {"on": "#{x}"}, {"x"}),
+        ("TRANSFORM", {"on": "#{x.rows}"}, set()),
+        ("DATA_PROCESSOR", {"output": "rows"}, {"rows"}),
+        ("DATA_PROCESSOR", {}, set()),
         ("REST_SYNC", {"url": "u"}, {"status", "headers", "body"}),
         ("REST_SYNC", {"url": "u", "outputMapping": {"order": "$.body"}}, {"order"}),
         ("KAFKA_COMMAND", {"outputMapping": {"exportId": "$.exportId"}}, {"exportId"}),

@@ -101,7 +101,10 @@ def test_an_item_may_be_kept_within_itself_without_becoming_endless() -> None:
 def test_a_path_sets_a_field_within_and_makes_the_way_to_it() -> None:
     person: Json = {"name": "Ada", "phones": [{"no": 1}, {"no": 2}]}
     steps = [*fields(address__city="Vienna"), {"field": "phones[1].no", "expression": 3}]
-    outcome = done(run({"transformations": steps}, address={"zip": 1}, phones=[{"no": 1}, {"no": 2}]))
+    context: JsonObject = {"address": {"zip": 1}, "phones": [{"no": 1}, {"no": 2}]}
+    before = deepcopy(context)
+    outcome = done(run({"transformations": steps}, **context))
+    assert context == before, "copies are changed, never what is there"
     assert outcome.changes == {"address": {"zip": 1, "city": "Vienna"}, "phones": [{"no": 1}, {"no": 3}]}
     made = done(run({"on": "#{person}", "transformations": fields(a__b__c=1)}, person=person))
     assert made.output == {"name": "Ada", "phones": [{"no": 1}, {"no": 2}], "a": {"b": {"c": 1}}}

@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
+from sqlalchemy import Connection
 
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
-from muster.engine.ports import Lost, Progress, SignalKind
+from muster.engine.ports import Lost, NewExecution, Progress, SignalKind
 from muster.engine.state import Failure
 from muster.model.workflow import Definition, Edge
 from muster.store.database import Database
@@ -171,3 +172,51 @@ async def test_an_answer_reaches_the_visit_that_waits_for_it(house: House, told:
     await house.instance.take_due()
     await house.instance.ended(execution)
     assert told.said == ["yes"]
+
+
+async def test_what_brings_its_owners_down_again_and_again_is_parked_as_failed(
+    database: Database, told: Told
+) -> None:
+    first = House(database, told)
+    await first.define(chain(node("a"), node("b")))
+    told.hangs_at = "b"
+    execution = await first.start()
+    await told.hanging.wait()
+    for _ in range(6):
+        house = House(database, told)
+        house.programs = first.programs
+        assert await house.instance.take_back() == 1
+    await house.instance.ended(execution)
+    row = await house.row(execution)
+    assert (row["status"], row["error_type"], row["current_node_id"]) == ("FAILED", "Poisoned", "b")
+    assert told.said == ["a", *["b"] * 6], "the sixth owner did not run it again"
+
+
+async def test_what_is_being_written_is_held_on_to_as_well(database: Database, told: Told) -> None:
+    if database.dialect_name == "sqlite":
+        return  # it has one writer at a time
+    house = House(database, told)
+    await house.define(chain(node("a")))
+    told.hangs_at = "a"
+    execution = await house.start()
+    await told.hanging.wait()
+    busy = "SELECT 1 FROM workflow_execution FOR UPDATE"
+    sleeping = "SELECT pg_sleep(0.5)" if database.dialect_name == "postgresql" else "SELECT SLEEP(0.5)"
+
+    def write(connection: Connection) -> None:
+        connection.exec_driver_sql(busy)
+        connection.exec_driver_sql(sleeping)
+
+    writing = asyncio.create_task(database.write(write))
+    await asyncio.sleep(0.2)
+    assert list(await house.executions.renew(house.instance.name.owner, [execution])) == [execution]
+    await writing
+
+
+async def test_starting_again_after_a_lost_answer_is_harmless(house: House) -> None:
+    await house.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
+    owner = house.instance.name.owner
+    new = NewExecution(house.ids.new(), "w1", 1, "", owner, {}, house.clock.now())
+    await house.executions.start(new)
+    await house.executions.start(new)
+    assert (await house.row(new.id))["fence"] == 1

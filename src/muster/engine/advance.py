@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
-from muster.engine.graph import Graph, as_text, error_target
+from muster.engine.graph import Graph, error_target
 from muster.engine.retry import RetryPolicy
 from muster.engine.state import (
     Cancelled,
@@ -23,6 +23,7 @@ from muster.engine.state import (
     Failed,
     Failure,
     Finish,
+    GivenUp,
     Held,
     Phase,
     Released,
@@ -37,7 +38,7 @@ from muster.engine.state import (
     Woken,
 )
 from muster.engine.view import Facts, scope_of
-from muster.expr import ExpressionError
+from muster.expr import ExpressionError, to_text
 from muster.model.json import JsonObject
 from muster.model.workflow import Join
 
@@ -69,6 +70,8 @@ def advance(
         case Cancelled():
             cancelled = Failure("Cancelled", event.reason)
             after = _end(state, Ending(ExecutionStatus.CANCELLED, None, cancelled, event.compensate))
+        case GivenUp():
+            after = _given_up(state, event.failure)
         case Held():
             after = replace(state, held=True)
         case Released():
@@ -204,7 +207,7 @@ def _targets(graph: Graph, facts: Facts, state: State, node_id: str, now: dateti
         if route.decides is None:
             found += route.always
         else:
-            found += route.by_value.get(as_text(route.decides.evaluate(scope)), route.otherwise)
+            found += route.by_value.get(to_text(route.decides.evaluate(scope)), route.otherwise)
     return found
 
 
@@ -291,6 +294,17 @@ def _fail(state: State, token: Token, failure: Failure) -> State:
 def _end(state: State, ending: Ending) -> State:
     """Come to an end, for the first reason given. Nothing new begins; what runs may finish."""
     return replace(state, ending=state.ending or ending)
+
+
+def _given_up(state: State, failure: Failure) -> State:
+    """Mark what was under way as failed where it stands, so that a person may try it again."""
+    marked = tuple(
+        replace(token, phase=Phase.FAILED) if token.phase is Phase.RUNNING else token
+        for token in state.tokens
+    )
+    at = next((token.node for token in marked if token.phase is Phase.FAILED), None)
+    ending = Ending(ExecutionStatus.FAILED, at, failure, compensate=False)
+    return replace(state, tokens=marked, ending=ending, undoing=None)
 
 
 def _begin(state: State) -> Decision:

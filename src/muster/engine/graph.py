@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster.expr import Expression, compile_condition
+from muster.expr import Expression, compile_condition, to_text
 from muster.model.workflow import Definition, Edge, EdgeType, Join, Node
 
 DEFAULT_MAX_VISITS = 1000
@@ -87,18 +87,9 @@ def _route(kind: EdgeType, question: str, edges: Sequence[Edge]) -> Route:
     by_value: dict[str, tuple[str, ...]] = {}
     for edge in edges:
         if not edge.is_default:
-            by_value[as_text(edge.value)] = (*by_value.get(as_text(edge.value), ()), edge.target)
+            by_value[to_text(edge.value)] = (*by_value.get(to_text(edge.value), ()), edge.target)
     otherwise = tuple(edge.target for edge in edges if edge.is_default)
     return Route(compile_condition(question), by_value=by_value, otherwise=otherwise)
-
-
-def as_text(value: object) -> str:
-    """Cases compare as text, so that `"1"` matches 1 and `"true"` matches true."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value)
 
 
 def _reach(position: Mapping[str, int], ways: Iterable[tuple[str, str]]) -> dict[str, int]:

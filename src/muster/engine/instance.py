@@ -10,12 +10,14 @@ from muster.engine.drive import Driver
 from muster.engine.live import Live, begin, take_over
 from muster.engine.ports import Executions, Lost, NewExecution, OwnedExecution
 from muster.engine.program import Program
-from muster.engine.state import Todo
+from muster.engine.state import Failure, GivenUp, Todo
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
+# What brings its owner down five times in a row would bring down the sixth.
+MOST_TAKEOVERS = 5
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +140,7 @@ class Instance:
         return min(max((due - self._clock.now()).total_seconds(), 0.0), LOOK_EVERY)
 
     async def _abandoned_pass(self) -> float:
-        """Take back once, at the start: another that has this name by mistake is not robbed again and again."""
+        """Take back once, at the start: another that has this name by mistake is robbed only once."""
         if not self._has_taken_back:
             if await self.take_back() == CLAIMED_AT_ONCE:
                 return 0.0
@@ -157,8 +159,21 @@ class Instance:
         asked = _loop_time()
         taken = await claim
         for owned in taken:
-            self._spawn(*take_over(owned, await self._program(owned.version_id)), asked)
+            try:
+                live, todo = self._taken_over(owned, await self._program(owned.version_id))
+            except Exception:
+                # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
+                log.exception("execution %s cannot be taken up", owned.id)
+            else:
+                self._spawn(live, todo, asked)
         return len(taken)
+
+    def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
+        live, todo = take_over(owned, program)
+        if owned.takeovers <= MOST_TAKEOVERS:
+            return live, todo
+        told = f"taken over {MOST_TAKEOVERS} times without making progress"
+        return live, live.happen(GivenUp(Failure("Poisoned", told)), self._clock.now())
 
     async def take_signals(self) -> int:
         """Hand what has reached executions that are driven here to whoever drives them."""
@@ -182,6 +197,9 @@ class Instance:
             await self._driver.drive(live, todo)
         except Lost:
             log.info("execution %s was taken over by another instance", execution_id)
+        except Exception:
+            # The boundary of one execution: a mistake in it ends neither the others nor this instance.
+            log.exception("execution %s is left to its next owner", execution_id)
         finally:
             # One that parked and came due at once may have been claimed anew, by a task of its own.
             driven = self._driven.get(execution_id)

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.engine.graph import as_text
 from muster.engine.view import Layered
-from muster.expr import Scope, Template, compile_template
+from muster.expr import Scope, Template, compile_template, to_text
 from muster.model.json import Json, JsonObject
 
 NOT_PARAMETERS = frozenset({"on", "forEach"})
@@ -97,13 +96,13 @@ def unfold(body: Body, scope: Scope, item_key: Template | None = None, prefix: s
         inside = _with_item(scope, element, index)
         if body.item is not None:
             inside = _with_item(scope, body.item.resolve(inside), index)
-        own = as_text(item_key.resolve(inside)) if item_key is not None else str(index)
+        own = to_text(item_key.resolve(inside)) if item_key is not None else str(index)
         yield from _chosen(body, inside, item_key, f"{prefix}/{own}" if prefix else own)
 
 
 def _chosen(body: Body, scope: Scope, item_key: Template | None, key: str) -> Iterator[Item]:
     if body.decides is not None:
-        case = body.cases.get(as_text(body.decides.resolve(scope)), body.default)
+        case = body.cases.get(to_text(body.decides.resolve(scope)), body.default)
         if case is None:
             yield Item(key, scope, None)
         else:
@@ -130,4 +129,6 @@ def _elements(value: Json) -> list[Json]:
 
 
 def _with_item(scope: Scope, element: Json, index: int) -> Scope:
-    return replace(scope, root=Layered({"item": element, "index": index}, scope.root))
+    """What the element's own expressions see. `uuid()` gives each item its own."""
+    identity = f"{scope.identity}/{index}"
+    return replace(scope, identity=identity, root=Layered({"item": element, "index": index}, scope.root))

@@ -169,6 +169,13 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenUp:
+    """It brings down whoever drives it: nothing of it is run again, not even what would undo it."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """Paused by hand: nothing new begins until `Released`."""
 
@@ -178,7 +185,9 @@ class Released:
     pass
 
 
-Event: TypeAlias = Started | Completed | Failed | Suspended | Woken | Undone | Cancelled | Held | Released
+Event: TypeAlias = (
+    Started | Completed | Failed | Suspended | Woken | Undone | Cancelled | GivenUp | Held | Released
+)
 
 
 # --- what to do ------------------------------------------------------------------------------------

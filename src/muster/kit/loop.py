@@ -4,7 +4,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-FIRST_BACKOFF, LONGEST_BACKOFF = 0.1, 10.0
+from muster.kit.backoff import backoff
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 
 log = logging.getLogger(__name__)
 
@@ -27,15 +29,15 @@ class Loop:
 
     async def run(self) -> None:
         """Go on until cancelled."""
-        backoff = FIRST_BACKOFF
+        pauses = backoff(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             self._woken.clear()
             try:
                 pause = await self._work()
-                backoff = FIRST_BACKOFF
+                pauses = backoff(FIRST_PAUSE, LONGEST_PAUSE)
             except Exception:
-                log.exception("the pass %r failed and is tried again in %s s", self._name, backoff)
-                pause, backoff = backoff, min(backoff * 2, LONGEST_BACKOFF)
+                pause = next(pauses)
+                log.exception("the pass %r failed and is tried again in %s s", self._name, pause)
             await self._pause(pause)
 
     async def _pause(self, seconds: float) -> None:

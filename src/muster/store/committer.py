@@ -56,6 +56,10 @@ class EarlierWriteFailed(Exception):
         self.key = key
 
 
+# What says that a write may not be there, through no fault of its own.
+TROUBLE = (Unavailable, CommitUnknown, EarlierWriteFailed)
+
+
 class CommitterClosed(Exception):
     """A write was submitted after `close`."""
 

@@ -1,6 +1,5 @@
 """Deliveries: messages to people and what became of them, one row for each, however often it was tried."""
 
-import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
@@ -8,16 +7,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from muster.kit.backoff import until_it_works
 from muster.model.stored import Page
 from muster.nodes.ports import Channel, Delivery, DeliveryStatus
-from muster.store.committer import GroupCommitter
-from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.committer import TROUBLE, GroupCommitter
+from muster.store.database import Database
 from muster.store.dialect import insert_new, update_rows
 from muster.store.paging import read_page
 from muster.store.tables import delivery
 
 D = delivery.c
-FIRST_BACKOFF, LONGEST_BACKOFF = 0.05, 5.0
 NEVER_CHANGES = frozenset({"created_at", "execution_id", "node_id", "item_key", "institute_id", "channel"})
 
 log = logging.getLogger(__name__)
@@ -58,15 +57,12 @@ class DeliveryRepository:
         self._database, self._committer, self._recording = database, committer, Recording()
 
     async def record(self, item: Delivery) -> None:
-        backoff = FIRST_BACKOFF
-        while True:
-            try:
-                return await self._committer.submit(self._recording, item, ("delivery", item.key))
-            except (Unavailable, CommitUnknown) as away:
-                # The message has gone out: that the store is away must not send it again.
-                log.warning("execution %s: a delivery is not recorded yet: %s", item.execution_id, away)
-                await asyncio.sleep(backoff)
-                backoff = min(backoff * 2, LONGEST_BACKOFF)
+        def tell(away: Exception) -> None:
+            # The message has gone out: that the store is away must not send it again.
+            log.warning("execution %s: a delivery is not recorded yet: %s", item.execution_id, away)
+
+        place = ("delivery", item.key)
+        await until_it_works(lambda: self._committer.submit(self._recording, item, place), TROUBLE, tell)
 
     async def list(
         self, institute_id: str | None, page: Page, execution_id: str | None = None

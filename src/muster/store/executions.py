@@ -20,9 +20,9 @@ from muster.engine.ports import (
 )
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
-from muster.store.committer import EarlierWriteFailed, GroupCommitter
-from muster.store.database import CommitUnknown, Database, Unavailable
-from muster.store.dialect import claim, insert_rows, now, update_rows, upsert
+from muster.store.committer import TROUBLE, GroupCommitter
+from muster.store.database import Database
+from muster.store.dialect import claim, insert_new, insert_rows, now, update_rows, upsert
 from muster.store.tables import execution_signal, node_execution, workflow_execution
 
 E = workflow_execution.c
@@ -30,12 +30,11 @@ J = node_execution.c
 S = execution_signal.c
 JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
 LIVE_AND_PARKED = (ExecutionStatus.PAUSED, ExecutionStatus.WAITING)
-# Written or not, it is safe to write again: a later write of an execution is refused with an earlier one.
-TROUBLE = (Unavailable, CommitUnknown, EarlierWriteFailed)
 
 
 class Starting:
-    """Begins executions: they are there, running and owned."""
+    """Begins executions: they are there, running and owned. One that is there already, because the answer to
+    its commit got lost, is left as it is."""
 
     key_may_repeat = True
 
@@ -44,7 +43,8 @@ class Starting:
 
     def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[None]:
         at = now(connection)
-        insert_rows(connection, workflow_execution, [_new_row(item, at, at + self._lease) for item in items])
+        rows = [_new_row(item, at, at + self._lease) for item in items]
+        insert_new(connection, workflow_execution, rows, ("id",))
         return [None] * len(items)
 
 
@@ -67,16 +67,18 @@ class Progressing:
             if mine and locked[item.execution_id].status not in FINAL
         ]
         _write_journal(connection, kept)
+        progressed = [item.execution_id for item in kept if item.rows and locked[item.execution_id].takeovers]
+        _forget_takeovers(connection, progressed)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
         return owned
 
 
-def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any, Any, Any]]:
-    chosen = select(E.id, E.fence, E.status).where(E.id.in_(sorted(ids))).order_by(E.id).with_for_update()
-    return {row.id: row for row in connection.execute(chosen)}
+def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any, Any, Any, Any]]:
+    chosen = select(E.id, E.fence, E.status, E.takeovers).where(E.id.in_(sorted(ids)))
+    return {row.id: row for row in connection.execute(chosen.order_by(E.id).with_for_update())}
 
 
-def _fence(locked: Mapping[str, Row[Any, Any, Any]], item: Progress) -> int | None:
+def _fence(locked: Mapping[str, Row[Any, Any, Any, Any]], item: Progress) -> int | None:
     row = locked.get(item.execution_id)
     return None if row is None else row.fence
 
@@ -90,6 +92,12 @@ def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
     }
     if rows:
         upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
+
+
+def _forget_takeovers(connection: Connection, ids: Sequence[str]) -> None:
+    """They have made progress, so it was not they who brought their owners down."""
+    if ids:
+        connection.execute(update(workflow_execution).where(E.id.in_(ids)).values(takeovers=0))
 
 
 def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> None:
@@ -154,10 +162,13 @@ class ExecutionRepository:
         return await self._database.read(lambda connection: _signals_of(connection.execute(wanted)))
 
     async def renew(self, owner: str, ids: Sequence[str]) -> Collection[str]:
-        def work(connection: Connection) -> set[str]:
-            values = {"lease_until": now(connection) + self._lease}
-            mine = select(E.id).where(E.id.in_(ids), E.owner == owner).order_by(E.id)
-            return {row.id for row in claim(connection, workflow_execution, mine, values, [E.id])}
+        def work(connection: Connection) -> Sequence[str]:
+            # Without passing over locked rows: an execution that is being written is the one to hold on to.
+            locked = select(E.id).where(E.id.in_(ids), E.owner == owner).order_by(E.id).with_for_update()
+            mine = connection.scalars(locked).all()
+            until = now(connection) + self._lease
+            connection.execute(update(workflow_execution).where(E.id.in_(mine)).values(lease_until=until))
+            return mine
 
         return await self._database.write(work)
 
@@ -165,28 +176,35 @@ class ExecutionRepository:
         def due(at: datetime) -> ColumnElement[bool]:
             return and_(E.resume_at <= at, E.owner.is_(None), E.status.in_(LIVE_AND_PARKED))
 
-        return await self._claim(owner, limit, due, resumed=True)
+        return await self._claim(owner, limit, due, E.resume_at, resumed=True)
 
     async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
-        return await self._claim(owner, limit, lambda at: E.lease_until < at, resumed=False)
+        return await self._claim(owner, limit, lambda at: E.lease_until < at, E.lease_until, resumed=False)
 
     async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
         def earlier(_: datetime) -> ColumnElement[bool]:
             return and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
 
-        return await self._claim(owner, limit, earlier, resumed=False)
+        return await self._claim(owner, limit, earlier, E.owner, resumed=False)
 
     async def next_due(self) -> datetime | None:
         free = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
         return await self._database.read(lambda connection: connection.scalar(free))
 
     async def _claim(
-        self, owner: str, limit: int, wanted: Callable[[datetime], ColumnElement[bool]], resumed: bool
+        self,
+        owner: str,
+        limit: int,
+        wanted: Callable[[datetime], ColumnElement[bool]],
+        order: ColumnElement[Any],
+        resumed: bool,
     ) -> Sequence[OwnedExecution]:
+        """In the order of what chooses them: the longest due first, and along that column's index."""
+
         def work(connection: Connection) -> list[OwnedExecution]:
             at = now(connection)
             values = _taken(owner, at, self._lease, resumed)
-            chosen = select(E.id).where(wanted(at)).order_by(E.id).limit(limit)
+            chosen = select(E.id).where(wanted(at)).order_by(order, E.id).limit(limit)
             rows = claim(connection, workflow_execution, chosen, values, list(E))
             return _with_journals(connection, rows)
 

@@ -92,3 +92,10 @@ def test_items_are_made_one_at_a_time() -> None:
     config: JsonObject = {"on": "#{xs}", "v": "#{10 / item}"}
     unfolding = unfold(compile_body(config), Scope({"xs": [5, 0]}, NOW))
     assert next(unfolding).params == {"v": 2}, "the second, which cannot be computed, is not touched yet"
+
+
+def test_each_item_has_a_uuid_of_its_own_and_the_same_one_again() -> None:
+    config: JsonObject = {"on": "#{xs}", "id": "#{uuid()}"}
+    once, again = params(config, xs=[1, 2]), params(config, xs=[1, 2])
+    assert once == again
+    assert once[0] != once[1]

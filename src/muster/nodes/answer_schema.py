@@ -1,9 +1,10 @@
 """Whether an answer is as its JSON Schema says. Nothing is fetched, and patterns run in linear time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
+from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -14,26 +15,74 @@ from muster.model.json import Json, JsonObject
 from muster.nodes.resolved import BadParameter
 
 
-def _pattern(_: object, pattern: str, value: object, __: object) -> Iterator[ValidationError]:
-    if not isinstance(value, str):
-        return
+def _finds(pattern: str, text: str) -> bool:
     try:
-        fits = matches(value, f"(?s:.*)(?:{pattern})(?s:.*)")
+        return matches(text, f"(?s:.*)(?:{pattern})(?s:.*)")
     except ExpressionError:
         raise BadParameter("`schema` holds a pattern that cannot be used") from None
-    if not fits:
+
+
+def _pattern(_: Validator, pattern: str, value: object, __: JsonObject) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not _finds(pattern, value):
         yield ValidationError("does not match the pattern")
 
 
+def _pattern_properties(
+    validator: Validator, patterns: Mapping[str, Json], value: object, _: JsonObject
+) -> Iterator[ValidationError]:
+    if not isinstance(value, dict):
+        return
+    for pattern, schema in patterns.items():
+        for name in value:
+            if _finds(pattern, name):
+                yield from _below(validator, value[name], schema, name, pattern)
+
+
+def _additional_properties(
+    validator: Validator, additional: Json, value: object, schema: JsonObject
+) -> Iterator[ValidationError]:
+    if not isinstance(value, dict):
+        return
+    names = _not_named(value, schema.get("properties"), schema.get("patternProperties"))
+    if additional is False:
+        if any(True for _ in names):
+            yield ValidationError("has more than it may")
+        return
+    for name in names:
+        yield from _below(validator, value[name], additional, name, None)
+
+
+def _not_named(names: Iterable[str], properties: Json, patterns: Json) -> Iterator[str]:
+    known = properties if isinstance(properties, dict) else {}
+    described = patterns if isinstance(patterns, dict) else {}
+    for name in names:
+        if name not in known and not any(_finds(pattern, name) for pattern in described):
+            yield name
+
+
+def _below(
+    validator: Validator, value: object, schema: Json, name: str, rule: str | None
+) -> Iterator[ValidationError]:
+    found: Iterator[ValidationError] = validator.descend(  # type: ignore[attr-defined]  # not in the protocol
+        value, schema, path=name, schema_path=rule
+    )
+    yield from found
+
+
 _Validator = extend(  # type: ignore[no-untyped-call]  # the stubs leave it untyped
-    Draft202012Validator, {"pattern": _pattern}
+    Draft202012Validator,
+    {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+    },
 )
 
 
 def fault_of(schema: Json, value: Json) -> str | None:
     """Where the value does not fit and which rule it breaks, without the value itself; None: it fits.
 
-    Raises `BadParameter` for a schema that is none.
+    It takes as long as the value is large. Raises `BadParameter` for a schema that is none.
     """
     if schema is None:
         return None
@@ -46,10 +95,33 @@ def fault_of(schema: Json, value: Json) -> str | None:
     if found is None:
         return None
     place = "/".join(str(step) for step in found.absolute_path)
-    return f"`/{place}` breaks the rule `{found.validator}`"
+    return f"`/{place}` breaks the rule `{found.validator or 'false'}`"
 
 
 def _first_fault(schema: JsonObject, value: Json) -> ValidationError | None:
     Draft202012Validator.check_schema(schema)
-    found: ValidationError | None = best_match(_Validator(schema, registry=Registry()).iter_errors(value))
+    if {"patternProperties", "unevaluatedProperties"} <= frozenset(_keys(schema)):
+        # The library looks for the former on behalf of the latter, with patterns that may never end.
+        raise BadParameter("`schema` cannot have both `patternProperties` and `unevaluatedProperties`")
+    checking = _Validator(_in_one_dialect(schema), registry=Registry())
+    found: ValidationError | None = best_match(checking.iter_errors(value))
     return found
+
+
+def _keys(schema: Json) -> Iterator[str]:
+    if isinstance(schema, dict):
+        yield from schema
+    inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    for each in inner:
+        yield from _keys(each)
+
+
+def _in_one_dialect(schema: Json) -> Json:
+    """Without any `$schema`: below the top, the library would take the validator of that dialect, and with it
+    the patterns of that one."""
+    if isinstance(schema, list):
+        return [_in_one_dialect(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: each for name, each in schema.items() if name != "$schema" or not isinstance(each, str)}
+    return {name: _in_one_dialect(each) for name, each in kept.items()}

@@ -1,8 +1,10 @@
 """REST_SYNC: parameters to request, answer to outcome."""
 
+import asyncio
 from base64 import b64decode
 from datetime import UTC, datetime
 
+import orjson
 import pytest
 
 from muster.engine.handlers import Call, Done
@@ -363,10 +365,74 @@ async def test_an_answer_is_held_against_its_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", [{"type": "nonsense"}, {"$ref": "http://evil.example/schema"}, {"$ref": "#"}, {"pattern": "("}]
+    "schema",
+    [
+        {"type": "nonsense"},
+        {"$ref": "http://evil.example/schema"},
+        {"$ref": "#"},
+        {"pattern": "("},
+        {"patternProperties": {"a": {}}, "unevaluatedProperties": False},
+    ],
 )
 async def test_a_schema_that_is_none_is_the_authors_mistake(schema: JsonObject) -> None:
     failure = await outcome(answer_with(b'"x"'), schema=schema)
     assert isinstance(failure, Failure)
     assert failure.type == "BadParameter"
     assert "`schema`" in failure.message
+
+
+HOSTILE = "^(a+)+$"
+SLOW_NAME = '"' + "a" * 5_000 + '!"'
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"patternProperties": {HOSTILE: {}}},
+        {"patternProperties": {HOSTILE: {}}, "additionalProperties": {"type": "integer"}},
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "propertyNames": {"$ref": "#/$defs/name"}}
+        | {"$defs": {"name": {"$schema": "http://json-schema.org/draft-07/schema#", "maxLength": 9_999}}},
+        {"propertyNames": {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": f"{HOSTILE}|!"}},
+    ],
+)
+async def test_no_pattern_of_a_schema_can_take_long(schema: JsonObject) -> None:
+    content = f"{{{SLOW_NAME}: 1}}".encode()
+    assert isinstance(await outcome(answer_with(content), schema=schema), Done), "in linear time"
+
+
+async def test_names_by_pattern_are_held_against_their_schemas() -> None:
+    schema: JsonObject = {
+        "properties": {"id": {}},
+        "patternProperties": {"^n_": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    assert isinstance(await outcome(answer_with(b'{"id": "x", "n_a": 1}'), schema=schema), Done)
+    wrong = await outcome(answer_with(b'{"n_a": "x"}'), schema=schema)
+    assert isinstance(wrong, Failure)
+    assert wrong.message.endswith("`/n_a` breaks the rule `type`")
+    more = await outcome(answer_with(b'{"other": "x"}'), schema=schema)
+    assert isinstance(more, Failure)
+    assert more.message.endswith("`/` breaks the rule `additionalProperties`")
+    others = await outcome(
+        answer_with(b'{"other": "x"}'), schema=schema | {"additionalProperties": {"type": "null"}}
+    )
+    assert isinstance(others, Failure)
+    assert others.message.endswith("`/other` breaks the rule `type`")
+
+
+async def test_a_large_answer_is_checked_beside_the_loop() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    content = orjson.dumps([{"a": number} for number in range(20_000)])
+    schema: JsonObject = {"items": {"properties": {"a": {"type": "integer"}}}}
+    done = await outcome(answer_with(content), schema=schema)
+    counting.cancel()
+    assert isinstance(done, Done)
+    assert turns > 100, "the loop went on meanwhile"

@@ -36,6 +36,18 @@ CONTEXT: dict[str, Any] = {
     "big": 10**500,
 }
 
+# At the ends of what numbers, times and texts can be, and beyond them.
+EXTREMES = [
+    "1e999",
+    "'1e999'",
+    "'9999-12-31T23:59:59Z'",
+    "'0001-01-01'",
+    "parseJson('1e999')",
+    "parseJson('-1e308')",
+    "parseJson('\"\\ud800\"')",
+    "format('9999-12-31T23:59:59Z', 'HH', 'Asia/Tokyo')",
+]
+
 WORDS = [
     *CONTEXT,
     "id",
@@ -127,6 +139,8 @@ WORDS = [
     "'2026-11-15'",
     "'15m'",
     "'yyyy'",
+    "'Asia/Tokyo'",
+    *EXTREMES,
     " ",
     "\t",
     "\\",
@@ -174,7 +188,7 @@ class Fuzzer:
     def _phrase(self, depth: int = 3) -> str:
         pick = self._random.choice
         if depth == 0:
-            return pick([*WORDS[:24], "0", "1", "-1", "1.5", "''", "'x'", "{}", "{:}", "{1, 2}"])
+            return pick([*WORDS[:24], *EXTREMES, "0", "1", "-1", "1.5", "''", "'x'", "{}", "{:}", "{1, 2}"])
         one, two = self._phrase(depth - 1), self._phrase(depth - 1)
         return pick(
             [

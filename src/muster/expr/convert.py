@@ -1,6 +1,7 @@
 """From one kind of value to another, as Spring converts them (`java_*`) and as templates print them."""
 
 import json
+import math
 from collections.abc import Mapping
 
 from muster.expr import limits
@@ -56,7 +57,7 @@ def whole(value: Json) -> int:
     """A whole number from a number, a text of one or a list's first; fractions are cut off."""
     if type(value) is int:
         return value
-    if type(value) is float:
+    if type(value) is float and math.isfinite(value):
         return int(value)
     if type(value) is list and value and type(value[0]) is not list:
         return whole(value[0])

@@ -115,7 +115,7 @@ def remainder(left: Json, right: Json) -> Json:
     if pair is None:
         raise _unsupported("%", left, right)
     _refuse_zero(pair[1])
-    return math.fmod(*pair)
+    return math.fmod(finite(pair[0]), finite(pair[1]))
 
 
 def _refuse_zero(value: float) -> None:

@@ -167,3 +167,43 @@ def test_durations_are_read_for_others_too() -> None:
     assert parse_duration("1h30m").total_seconds() == 5400
     with pytest.raises(ExpressionError, match="not a duration"):
         parse_duration("soon")
+
+
+@pytest.mark.parametrize("text", ["1e999", "[-1e999]", '{"a": 1e400}'])
+def test_a_number_that_json_cannot_keep_is_not_read(text: str) -> None:
+    with pytest.raises(ExpressionError, match="not JSON"):
+        run("parseJson(t)", t=text)
+
+
+@pytest.mark.parametrize("text", ['"\\ud800"', '{"\\uDFFF": 1}', '["a", "\\ud83d \\ude00"]', '"\ud800"'])
+def test_half_a_character_is_not_read(text: str) -> None:
+    with pytest.raises(ExpressionError, match="half of a surrogate pair"):
+        run("parseJson(t)", t=text)
+
+
+def test_a_character_of_two_escapes_is_read_whole() -> None:
+    assert run("parseJson(t)", t='"\\ud83d\\ude00"') == "😀"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'x'.substring(huge)",
+        "{1, 2}[huge]",
+        "huge.intValue()",
+        "huge % 2",
+        "2 % nothing",
+        "nothing.intValue()",
+        "duration(nothing)",
+        "date(nothing)",
+        "format('9999-12-31T23:59:59Z', 'HH', 'Asia/Tokyo')",
+        "format('0001-01-01T00:00:00Z', 'HH', 'America/New_York')",
+        "plusDays('9999-12-31', 1)",
+        "plusDays('9999-12-31', huge)",
+        "date('9999-12-31T24:00:00')",
+        "daysBetween('0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-12:00') / 0",
+    ],
+)
+def test_what_lies_beyond_every_number_and_time_is_an_expression_error(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        run(text, huge=float("inf"), nothing=float("nan"))

@@ -8,7 +8,7 @@ from muster.expr.convert import whole
 from muster.expr.errors import ExpressionError
 from muster.expr.functions.arguments import text_of
 from muster.expr.functions.time_patterns import write_time
-from muster.expr.functions.times import bad_time, instant, iso, iso_duration, moment, parse_duration, zone
+from muster.expr.functions.times import bad_time, in_zone, instant, iso, iso_duration, moment, parse_duration
 from muster.expr.limits import Frame
 from muster.model.json import Json
 
@@ -21,7 +21,7 @@ def now(frame: Frame, column: int, zone_name: Json = "UTC") -> Json:
     >>> run("now()")
     '2026-11-15T09:30:00Z'
     """
-    return iso(frame.scope.now.astimezone(zone(text_of(zone_name))))
+    return iso(in_zone(frame.scope.now, text_of(zone_name)))
 
 
 def today(frame: Frame, column: int, zone_name: Json = "UTC") -> Json:
@@ -30,7 +30,7 @@ def today(frame: Frame, column: int, zone_name: Json = "UTC") -> Json:
     >>> run("today('Pacific/Auckland')")
     '2026-11-15'
     """
-    return frame.scope.now.astimezone(zone(text_of(zone_name))).date().isoformat()
+    return in_zone(frame.scope.now, text_of(zone_name)).date().isoformat()
 
 
 def uuid(frame: Frame, column: int) -> Json:
@@ -317,7 +317,7 @@ def format_date(value: Json, pattern: Json, zone_name: Json = None) -> Json:
     """
     when = instant(value)
     if zone_name is not None:
-        when = when.astimezone(zone(text_of(zone_name)))
+        when = in_zone(when, text_of(zone_name))
     text = text_of(pattern)
     if len(text) > 200:
         raise ExpressionError("a time pattern may have 200 characters at most", "EXPRESSION_TIME")

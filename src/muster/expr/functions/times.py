@@ -52,6 +52,13 @@ def instant(value: Json) -> datetime:
     return when if isinstance(when, datetime) else datetime(when.year, when.month, when.day, tzinfo=UTC)
 
 
+def in_zone(when: datetime, name: str) -> datetime:
+    try:
+        return when.astimezone(zone(name))
+    except OverflowError:
+        raise bad_time("the time is out of range in that zone") from None
+
+
 def iso(when: date | datetime) -> str:
     """ISO 8601, with `Z` for UTC and a fraction only where there is one."""
     if not isinstance(when, datetime):
@@ -81,7 +88,7 @@ def parse_duration(value: Json) -> timedelta:
             return _duration(value.strip())
         if type(value) is int or type(value) is float:
             return timedelta(seconds=value)
-    except OverflowError:
+    except (OverflowError, ValueError):
         pass  # said below
     raise wrong("a duration such as 15m or PT15M", value)
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import json as json_module
+import math
+import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from muster.expr import limits
@@ -10,6 +12,9 @@ from muster.expr.errors import ExpressionError, LimitError
 from muster.expr.functions.arguments import number_of, text_of, wrong
 from muster.expr.operators import finite
 from muster.model.json import Json
+
+# What could become half a character; the two halves of a whole one are found too.
+_escaped_half = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]").search
 
 
 def to_json(value: Json) -> Json:
@@ -30,16 +35,33 @@ def parse_json(text: Json) -> Json:
     source = text_of(text)
     limits.allow_text(len(source))
     try:
-        value: Json = json_module.loads(source, parse_constant=_refuse_constant)
+        value: Json = json_module.loads(source, parse_constant=_refuse_constant, parse_float=_fraction)
     except RecursionError:
         raise LimitError("the JSON is nested too deeply") from None
     except ValueError:
         raise ExpressionError("the text is not JSON", "EXPRESSION_TYPE") from None
+    if _escaped_half(source):
+        _refuse_halves(value)
     return value
 
 
 def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
+
+
+def _fraction(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("larger than any number that can be kept")
+    return number
+
+
+def _refuse_halves(value: Json) -> None:
+    """No database and no other program takes a text with half a character in it."""
+    try:
+        json_text(value).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ExpressionError("the text holds half of a surrogate pair", "EXPRESSION_TYPE") from None
 
 
 def digest(value: Json) -> Json:

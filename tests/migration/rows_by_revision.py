@@ -126,6 +126,47 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0004_registries": [
+        ("secret", {"name": "s1", "value": "v1.k.c", "created_at": TIME, "updated_at": TIME}),
+        (
+            "data_source",
+            {
+                "key": "d1",
+                "url": "sqlite:///d.db",
+                "password_secret": "s1",
+                "pool_size": 5,
+                "version": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+        (
+            "prebuilt_query",
+            {
+                "key": "q1",
+                "data_source": "d1",
+                "sql": "SELECT 1",
+                "result_key": "q1",
+                "max_rows": 10,
+                "timeout_seconds": 30,
+                "version": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+        (
+            "action_definition",
+            {
+                "key": "a1",
+                "data_source": "d1",
+                "sql": '["DELETE FROM t"]',
+                "timeout_seconds": 30,
+                "version": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -2,9 +2,14 @@
 
 from collections.abc import Mapping
 
+from muster.engine.handlers import Call, Done
+from muster.engine.state import Failure
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, StepFamily
+from muster.nodes.data_ports import Databases, Registered, Target
 from muster.nodes.parts import config, fields, literal, text
+from muster.nodes.resolved import BadParameter, object_of
+from muster.nodes.sql import given_by, statements_of
 
 _EXAMPLE: JsonObject = {"prebuiltKey": "getExpiringSubscriptions", "params": {"daysAhead": 7}}
 
@@ -33,3 +38,27 @@ TYPE = NodeType(
     examples=(_EXAMPLE,),
     sets=sets,
 )
+
+
+class Query:
+    """Runs a registered query. Its rows are the output, and a name in the context."""
+
+    def __init__(self, registered: Registered, databases: Databases) -> None:
+        self._registered, self._databases = registered, databases
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
+        key = str(params.get("prebuiltKey"))
+        query = await self._registered.query(call.institute_id, key)
+        if query is None:
+            return Failure("UnknownQuery", f"no query `{key}` is registered")
+        try:
+            values = object_of(params.get("params"), "params")
+            (statement,) = statements_of([query.sql], query.params_schema, values, {}, given_by(call))
+        except BadParameter as bad:
+            return Failure("BadParameter", f"query `{key}`: {bad}")
+        target = Target(query.institute_id, query.data_source, query.timeout_seconds)
+        rows = await self._databases.read(target, statement, query.max_rows)
+        if isinstance(rows, Failure):
+            return Failure(rows.type, f"query `{key}`: {rows.message}", rows.retryable)
+        result: JsonObject = {query.result_key: rows}
+        return Done(result, result)

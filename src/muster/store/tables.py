@@ -4,6 +4,8 @@ A row belongs to a tenant by `institute_id` ('' where there is only one); nodes,
 their workflow's. Unique keys are named, because who lost a race is told the name of the one that was broken.
 """
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -268,4 +270,79 @@ delivery = _table(
     _index_where_set("delivery", "provider_id"),
     # Old ones go by their time.
     Index("ix_delivery_created_at", "created_at"),
+)
+
+
+def _dated() -> tuple[Column[Any], ...]:
+    return (Column("created_at", UtcTime, nullable=False), Column("updated_at", UtcTime, nullable=False))
+
+
+secret = _table(
+    "secret",
+    _institute(),
+    Column("name", Key(NAME_LENGTH), nullable=False),
+    # Encrypted; see `vault.py`.
+    Column("value", LongText, nullable=False),
+    *_dated(),
+    PrimaryKeyConstraint("institute_id", "name"),
+)
+
+data_source = _table(
+    "data_source",
+    _institute(),
+    Column("key", Key(NAME_LENGTH), nullable=False),
+    # Without its password, which is in the next column, encrypted, or is a secret.
+    Column("url", LongText, nullable=False),
+    Column("password", LongText),
+    Column("password_secret", Key(NAME_LENGTH)),
+    Column("pool_size", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    *_dated(),
+    PrimaryKeyConstraint("institute_id", "key"),
+    ForeignKeyConstraint(
+        ["institute_id", "password_secret"],
+        ["secret.institute_id", "secret.name"],
+        name="fk_data_source_secret",
+    ),
+)
+
+prebuilt_query = _table(
+    "prebuilt_query",
+    _institute(),
+    Column("key", Key(NAME_LENGTH), nullable=False),
+    Column("description", LongText),
+    Column("data_source", Key(NAME_LENGTH), nullable=False),
+    Column("sql", LongText, nullable=False),
+    Column("params_schema", JsonValue),
+    Column("result_key", Key(NAME_LENGTH), nullable=False),
+    Column("max_rows", Integer, nullable=False),
+    Column("timeout_seconds", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    *_dated(),
+    PrimaryKeyConstraint("institute_id", "key"),
+    ForeignKeyConstraint(
+        ["institute_id", "data_source"],
+        ["data_source.institute_id", "data_source.key"],
+        name="fk_prebuilt_query_source",
+    ),
+)
+
+action_definition = _table(
+    "action_definition",
+    _institute(),
+    Column("key", Key(NAME_LENGTH), nullable=False),
+    Column("description", LongText),
+    Column("data_source", Key(NAME_LENGTH), nullable=False),
+    # Several statements, one transaction.
+    Column("sql", JsonValue, nullable=False),
+    Column("params_schema", JsonValue),
+    Column("timeout_seconds", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    *_dated(),
+    PrimaryKeyConstraint("institute_id", "key"),
+    ForeignKeyConstraint(
+        ["institute_id", "data_source"],
+        ["data_source.institute_id", "data_source.key"],
+        name="fk_action_definition_source",
+    ),
 )

@@ -11,15 +11,9 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
-from muster.expr import (
-    FUNCTIONS,
-    METHODS,
-    ExpressionError,
-    Scope,
-    compile_expression,
-    compile_mapping,
-    compile_template,
-)
+from muster.expr import ExpressionError, Scope, compile_expression, compile_mapping, compile_template
+from muster.expr.functions import FUNCTIONS
+from muster.expr.methods import METHODS
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 SLOW = 0.5

@@ -4,25 +4,9 @@ import json
 from datetime import datetime
 
 from muster.expr.errors import ExpressionError
-from muster.expr.expression import DELIMITERS, compile_expression
 from muster.expr.limits import Scope
-from muster.expr.template import compile_template
-from muster.model.json import Json, JsonObject
-
-
-def answer(text: str, context: JsonObject, now: datetime) -> Json:
-    """The value of an expression; of a template, if the text holds a delimiter and is no expression itself.
-
-    Raises `ExpressionError`.
-    """
-    scope = Scope(context, now)
-    try:
-        expression = compile_expression(text)
-    except ExpressionError:
-        if not any(delimiter in text for delimiter in DELIMITERS):
-            raise
-        return compile_template(text).resolve(scope)
-    return expression.evaluate(scope)
+from muster.expr.template import evaluate
+from muster.model.json import JsonObject
 
 
 def answer_line(line: str, now: datetime) -> JsonObject:
@@ -37,7 +21,7 @@ def answer_line(line: str, now: datetime) -> JsonObject:
     if not isinstance(context, dict):
         return {"error": 'the "context" must be an object'}
     try:
-        return {"value": answer(request["expr"], context, now)}
+        return {"value": evaluate(request["expr"], Scope(context, now))}
     except ExpressionError as error:
         place = "" if error.column is None else f" (column {error.column})"
         return {"error": error.message + place}

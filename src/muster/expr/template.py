@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from muster.expr import limits
 from muster.expr.convert import template_text
-from muster.expr.errors import ExpressionSyntaxError
-from muster.expr.expression import Expression, compile_part
+from muster.expr.errors import ExpressionError, ExpressionSyntaxError
+from muster.expr.expression import DELIMITERS, Expression, compile_expression, compile_part
 from muster.expr.limits import Scope
 from muster.model.json import Json
 
@@ -85,7 +85,7 @@ def _placed(part: Template, place: str) -> _Resolve:
 
 
 def _compile_text(text: str) -> Template:
-    parts = [part for _, part in _parts(text)]
+    parts = list(_parts(text))
     expressions = [part for part in parts if isinstance(part, Expression)]
     if not expressions:
         return _constant("".join(part for part in parts if isinstance(part, str)))
@@ -112,24 +112,33 @@ def _text(parts: list[str | Expression]) -> _Resolve:
     return resolve
 
 
-def _parts(text: str) -> Iterator[tuple[int, str | Expression]]:
-    """Plain text and expressions with their offsets. A backslash before a delimiter makes it plain."""
+def _parts(text: str) -> Iterator[str | Expression]:
+    """Plain text and expressions. A backslash before a delimiter makes it plain."""
     at = 0
     while found := _DELIMITER.search(text, at):
         start = found.start()
         if start > at:
-            yield at, text[at:start]
+            yield text[at:start]
         if found[1]:
-            yield start, found[2]
+            yield found[2]
             at = found.end()
         else:
             expression, end = compile_part(text, found.end(), delimited=True)
-            yield found.end(), expression
+            yield expression
             at = end + 1
     if at < len(text):
-        yield at, text[at:]
+        yield text[at:]
 
 
-def expressions_in(text: str) -> list[tuple[int, str]]:
-    """The offset and source of each delimited expression in a text. Raises with the column in that text."""
-    return [(offset, part.text) for offset, part in _parts(text) if isinstance(part, Expression)]
+def evaluate(text: str, scope: Scope) -> Json:
+    """The value of an expression; of a template, if the text holds a delimiter and is no expression itself.
+
+    Raises `ExpressionError`.
+    """
+    try:
+        expression = compile_expression(text)
+    except ExpressionError:
+        if not any(delimiter in text for delimiter in DELIMITERS):
+            raise
+        return compile_template(text).resolve(scope)
+    return expression.evaluate(scope)

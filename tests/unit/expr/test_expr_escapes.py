@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from muster.expr import ExpressionError, ExpressionSyntaxError, Scope, compile_expression, compile_template
+from muster.expr import ExpressionError, Scope, compile_expression, compile_template
+from muster.expr.errors import ExpressionSyntaxError
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 CONTEXT: dict[str, Any] = {"a": {"b": 1}, "s": "text", "l": [1, 2], "n": None}

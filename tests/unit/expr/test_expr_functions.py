@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from muster.expr import FUNCTIONS, METHODS, ExpressionError, Scope, compile_expression, parse_duration
+from muster.expr import ExpressionError, Scope, compile_expression, parse_duration
+from muster.expr.functions import FUNCTIONS
+from muster.expr.methods import METHODS
 
 PAGE = Path(__file__).parents[3] / "docs" / "expressions.md"
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from muster.expr import (
-    ExpressionError,
-    ExpressionSyntaxError,
-    Scope,
-    answer_line,
-    compile_condition,
-    compile_expression,
-)
+from muster.expr import ExpressionError, Scope, compile_condition, compile_expression
+from muster.expr.errors import ExpressionSyntaxError
+from muster.expr.jsonl import answer_line
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 CONTEXT: dict[str, Any] = {

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.expr import ExpressionError, ExpressionSyntaxError, compile_mapping
+from muster.expr import ExpressionError, compile_mapping
+from muster.expr.errors import ExpressionSyntaxError
 
 DATA: Any = {
     "id": 7,

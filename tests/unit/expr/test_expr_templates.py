@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.expr import ExpressionError, ExpressionSyntaxError, Scope, compile_template, expressions_in
+from muster.expr import ExpressionError, Scope, compile_template
+from muster.expr.errors import ExpressionSyntaxError
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 CONTEXT: dict[str, Any] = {
@@ -86,12 +87,6 @@ def test_a_failing_expression_has_its_column_in_the_whole_text() -> None:
     with pytest.raises(ExpressionError) as caught:
         resolve("Dear #{name}, #{nope}")
     assert caught.value.column == 17
-
-
-def test_the_expressions_of_a_text_are_found_where_they_stand() -> None:
-    text = r"name #{name} \#{no} @{ n + 1 }"
-    assert expressions_in(text) == [(7, "name"), (22, " n + 1 ")]
-    assert all(text[offset:].startswith(source) for offset, source in expressions_in(text))
 
 
 def test_the_same_template_at_two_places_makes_two_ids() -> None:

@@ -2,6 +2,7 @@
 
 from fastapi import APIRouter, Request, Response
 
+from muster import expr
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
 from muster.api.guard import Viewer
@@ -10,8 +11,7 @@ from muster.api.problems import Code, Refused
 from muster.api.reading import read_body
 from muster.api.shapes import Evaluate, Evaluated
 from muster.api.strict import StrictRoute
-from muster.expr import ExpressionError
-from muster.expr import answer as evaluated
+from muster.expr import ExpressionError, Scope
 from muster.model.access import Role
 from muster.model.problems import Problem
 
@@ -34,7 +34,7 @@ router = APIRouter(route_class=StrictRoute, tags=["expressions"])
 async def evaluate(request: Request, caller: Viewer, parts: Given) -> Response:
     body = await read_body(request, Evaluate, parts.body_limit)
     try:
-        value = evaluated(body.expression, body.context, parts.clock.now())
+        value = expr.evaluate(body.expression, Scope(body.context, parts.clock.now()))
     except ExpressionError as error:
         problem = Problem(error.code, "/expression", error.message, column=error.column)
         raise Refused(Code.EXPRESSION_ERROR, error.message, problems=[problem]) from None

@@ -163,10 +163,11 @@ def _context(given: str) -> "JsonObject":
 def _print_value(text: str, context: "JsonObject") -> None:
     from datetime import UTC, datetime
 
-    from muster.expr import ExpressionError, answer
+    from muster import expr
+    from muster.expr import ExpressionError, Scope
 
     try:
-        value = answer(text, context, datetime.now(UTC))
+        value = expr.evaluate(text, Scope(context, datetime.now(UTC)))
     except ExpressionError as error:
         pointed = f"\n  {text}\n  {' ' * (error.column - 1)}^" if error.column and "\n" not in text else ""
         stop(f"{error.message}{pointed}", FAILED)

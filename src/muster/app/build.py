@@ -15,13 +15,15 @@ from starlette.types import ASGIApp
 from muster.api.auth import Authenticator, OidcVerifier, TokenVerifier
 from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
-from muster.api.parts import Check, Finding, Parts
+from muster.api.parts import Check, Condition, Parts
 from muster.api.rates import Rates
 from muster.app.catalogue import standard_catalogue
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.network import network_effects
 from muster.app.settings import Settings
 from muster.definitions.library import Library
+from muster.definitions.limits import Limits
+from muster.engine.control import Control
 from muster.engine.handlers import Handlers
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
@@ -60,6 +62,7 @@ class House:
 
     api: ASGIApp
     library: Library
+    control: Control
 
 
 @asynccontextmanager
@@ -77,7 +80,8 @@ async def opened(
         await migrated(database)
         storage = _storage(database, clock)
         catalogue = standard_catalogue()
-        library = Library(storage.workflows, storage.templates, catalogue, clock, ids)
+        limits = Limits(bytes=settings.api.body_limit)
+        library = Library(storage.workflows, storage.templates, catalogue, ids, limits)
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
         registry = _registry(settings)
         committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
@@ -109,7 +113,7 @@ async def opened(
             metrics_open=settings.oidc.issuer_uri is None and is_loopback_host(settings.host),
             web="web" in settings.roles,
         )
-        yield House(create_api(parts), library)
+        yield House(create_api(parts), library, control)
 
 
 @asynccontextmanager
@@ -237,22 +241,22 @@ def _registry(settings: Settings) -> CollectorRegistry:
 def _checks(database: Database) -> dict[str, Check]:
     """Each dependency, and how to ask it. Drivers' words go to the log: they may name hosts and users."""
 
-    async def reachable() -> Finding:
+    async def reachable() -> Condition:
         try:
             await database.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
         except Unavailable as error:
             _log.warning("database unavailable", reason=str(error))
-            return Finding(False, {"kind": database.dialect_name, "reason": "it cannot be reached"})
-        return Finding(True, {"kind": database.dialect_name})
+            return Condition(False, {"kind": database.dialect_name, "reason": "it cannot be reached"})
+        return Condition(True, {"kind": database.dialect_name})
 
-    async def up_to_date() -> Finding:
+    async def up_to_date() -> Condition:
         try:
             missing = await pending(database)
         except Unavailable:
-            return Finding(False, {"reason": "the database cannot be reached"})
+            return Condition(False, {"reason": "the database cannot be reached"})
         except NewerSchema as error:
-            return Finding(False, {"reason": str(error)})
-        return Finding(not missing, {"pending": list(missing)})
+            return Condition(False, {"reason": str(error)})
+        return Condition(not missing, {"pending": list(missing)})
 
     return {"database": reachable, "migrations": up_to_date}
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from muster.definitions.library import Actor, Library, NotFound
+from muster.definitions.library import Library, NotFound
 from muster.engine.advance import PARKED, take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.instance import Instance
@@ -15,6 +15,7 @@ from muster.engine.programs import Programs
 from muster.engine.state import FINAL, Decision, ExecutionStatus, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
+from muster.model.access import Caller
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page, Workflow
@@ -77,7 +78,7 @@ class Control:
         self._library, self._programs = library, programs
         self._clock, self._ids = clock, ids
 
-    async def start(self, start: Start, actor: Actor) -> str:
+    async def start(self, start: Start, actor: Caller) -> str:
         """Begin an execution on the active version, or on the one named. Durable when this returns."""
         workflow = await self._library.workflow(start.workflow, actor)
         version_id = await self._version_to_start(workflow, start.version, actor)
@@ -96,21 +97,21 @@ class Control:
         await self._instance.start(new)
         return new.id
 
-    async def _version_to_start(self, workflow: Workflow, number: int | None, actor: Actor) -> int:
+    async def _version_to_start(self, workflow: Workflow, number: int | None, actor: Caller) -> int:
         if number is not None:
             return (await self._library.version(workflow.id, number, actor)).id
         if workflow.active_version_id is None or workflow.status == "ARCHIVED":
             raise Conflict(f"The workflow {workflow.key!r} is {workflow.status} and has no active version")
         return workflow.active_version_id
 
-    async def get(self, execution_id: str, actor: Actor) -> ExecutionDetail:
+    async def get(self, execution_id: str, actor: Caller) -> ExecutionDetail:
         found = await self._records.get(actor.institute_id, execution_id)
         if found is None:
             raise NotFound(f"There is no execution {execution_id!r}")
         return found
 
     async def list(
-        self, actor: Actor, wanted: Wanted, page: Page
+        self, actor: Caller, wanted: Wanted, page: Page
     ) -> tuple[Sequence[ExecutionRow], str | None]:
         return await self._records.list(actor.institute_id, wanted, page)
 
@@ -127,7 +128,7 @@ class Control:
         """What it stands and waits for."""
         return [token for token in decode(found.state, {}, {}).tokens if token.phase in PARKED]
 
-    async def wait(self, execution_id: str, actor: Actor, seconds: float) -> ExecutionDetail:
+    async def wait(self, execution_id: str, actor: Caller, seconds: float) -> ExecutionDetail:
         """The execution once it has ended, or as it is when the time is over."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
@@ -143,15 +144,15 @@ class Control:
 
     # --- by hand -----------------------------------------------------------------------------------
 
-    async def pause(self, execution_id: str, actor: Actor, reason: str) -> ExecutionDetail:
+    async def pause(self, execution_id: str, actor: Caller, reason: str) -> ExecutionDetail:
         """Let nothing new begin until it is resumed. What runs finishes."""
         return await self._signal(execution_id, SignalKind.HOLD, "pause", actor, reason, {})
 
-    async def resume(self, execution_id: str, actor: Actor, reason: str) -> ExecutionDetail:
+    async def resume(self, execution_id: str, actor: Caller, reason: str) -> ExecutionDetail:
         return await self._signal(execution_id, SignalKind.RELEASE, "resume", actor, reason, {})
 
     async def cancel(
-        self, execution_id: str, actor: Actor, reason: str, compensate: bool = False
+        self, execution_id: str, actor: Caller, reason: str, compensate: bool = False
     ) -> ExecutionDetail:
         payload: JsonObject = {"reason": reason, "compensate": compensate}
         return await self._signal(execution_id, SignalKind.CANCEL, "cancel", actor, reason, payload)
@@ -161,7 +162,7 @@ class Control:
         execution_id: str,
         kind: SignalKind,
         action: str,
-        actor: Actor,
+        actor: Caller,
         reason: str,
         payload: JsonObject,
     ) -> ExecutionDetail:
@@ -176,7 +177,7 @@ class Control:
     async def retry(
         self,
         execution_id: str,
-        actor: Actor,
+        actor: Caller,
         reason: str,
         node: str | None = None,
         patch: JsonObject | None = None,
@@ -201,7 +202,7 @@ class Control:
         self._instance.wake()
         return await self.get(execution_id, actor)
 
-    async def _version_to_retry(self, found: ExecutionDetail, number: int | None, actor: Actor) -> int:
+    async def _version_to_retry(self, found: ExecutionDetail, number: int | None, actor: Caller) -> int:
         if number is None:
             return found.row.version_id
         return (await self._library.version(found.row.workflow_id, number, actor)).id
@@ -221,7 +222,7 @@ class Control:
             raise Conflict("Nothing is left to take up: name the node to go on from")
         return take_up(graph, state, context)
 
-    async def replay(self, execution_id: str, actor: Actor, reason: str) -> str:
+    async def replay(self, execution_id: str, actor: Caller, reason: str) -> str:
         """Start anew with what it was started with. Answers the new execution's id."""
         found = await self.get(execution_id, actor)
         new = NewExecution(
@@ -239,7 +240,7 @@ class Control:
         return new.id
 
 
-def _audit(found: ExecutionDetail, action: str, actor: Actor, reason: str) -> AuditEntry:
+def _audit(found: ExecutionDetail, action: str, actor: Caller, reason: str) -> AuditEntry:
     row = found.row
     details: JsonObject = {"reason": reason, "status": row.status}
     return AuditEntry("execution", row.id, action, actor.name, row.institute_id, details)

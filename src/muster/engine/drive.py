@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, assert_never
 
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
@@ -132,33 +132,59 @@ class Driver:
 
 def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:
     """The journal's row of an attempt, and the event that it is."""
-    todo, outcome = settled.todo, settled.outcome
     live.seq += 1
-    attempt = todo.attempt if isinstance(todo, Run) else 1
-    item_key = COMPENSATION if isinstance(todo, Undo) else ""
-    row = JournalRow(todo.node, todo.visit, item_key, live.seq, attempt, "completed", settled.started_at, now)
-    error: JsonObject | None = None
-    if isinstance(outcome, Failure):
-        error = {"type": outcome.type, "message": outcome.message}
-    if isinstance(todo, Undo):
-        undone = Undone(todo.node, todo.visit, outcome if isinstance(outcome, Failure) else None)
-        return replace(row, status="failed" if error else "compensated", error=error), undone
+    todo = settled.todo
+    return (
+        _undone(live, todo, settled, now)
+        if isinstance(todo, Undo)
+        else _run(live, todo, settled, now, chance)
+    )
+
+
+def _undone(live: Live, undo: Undo, settled: Settled, now: datetime) -> tuple[JournalRow, Event]:
+    failure = settled.outcome if isinstance(settled.outcome, Failure) else None
+    status = "failed" if failure else "compensated"
+    row = JournalRow(
+        undo.node,
+        undo.visit,
+        COMPENSATION,
+        live.seq,
+        1,
+        status,
+        settled.started_at,
+        now,
+        error=_error(failure),
+    )
+    return row, Undone(undo.node, undo.visit, failure)
+
+
+def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:
+    node, visit, outcome = run.node, run.visit, settled.outcome
+    # What was parked or tried before began back then.
+    began = live.began.pop((node, visit), settled.started_at)
+    row = JournalRow(node, visit, "", live.seq, run.attempt, "completed", began, now)
     match outcome:
-        case Done():
-            changes = None if outcome.changes == outcome.output else outcome.changes
-            event: Event = Completed(todo.node, todo.visit, outcome.output, outcome.changes)
-            return replace(row, output=outcome.output, changes=changes), event
+        case Done(output, changes):
+            kept = None if changes == output else changes
+            return replace(row, output=output, changes=kept), Completed(node, visit, output, changes)
         case Suspend():
-            parked = replace(
-                row, status=outcome.status, completed_at=None, output=outcome.output, due=outcome.due
-            )
-            return parked, Suspended(todo.node, todo.visit, outcome.phase, outcome.due)
+            live.began[node, visit] = began
+            parked = replace(row, status=outcome.status, completed_at=None)
+            parked = replace(parked, output=outcome.output, due=outcome.due)
+            return parked, Suspended(node, visit, outcome.phase, outcome.due)
         case Failure():
-            policy = live.program.policies[todo.node]
-            again = policy.delay_after(todo.attempt, outcome, chance) is not None
+            again = live.program.policies[node].delay_after(run.attempt, outcome, chance) is not None
+            if again:
+                live.began[node, visit] = began
             status = "retrying" if again else "failed"
-            failed = replace(row, status=status, output=settled.partial, error=error)
-            return failed, Failed(todo.node, todo.visit, outcome, chance)
+            failed = replace(row, status=status, output=settled.partial, error=_error(outcome))
+            return failed, Failed(node, visit, outcome, chance)
+        case _:
+            assert_never(outcome)
+
+
+def _error(failure: Failure | None) -> JsonObject | None:
+    return {"type": failure.type, "message": failure.message} if failure else None
 
 
 def checkpoint_of(live: Live, now: datetime) -> Checkpoint:

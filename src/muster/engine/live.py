@@ -35,10 +35,13 @@ COMPENSATION = "compensation"
 
 @dataclass(slots=True)
 class Live:
-    """Mutable, and so the affair of one task. `rows` are not written yet; `items` are the items of a visit
-    that are done already, with their outputs, by key; `answers` are what woken visits were given; signals
+    """Mutable, and so the affair of one task.
+
+    `rows` are not written yet. `items` are the items of a visit that are done already, with their outputs, by
+    key; `began` is when a visit that is not over began; `answers` are what woken visits were given. Signals
     have `arrived`, and when they are `taken` they stay with the store until the next checkpoint. `confirmed`
-    is when, by the loop's clock, the lease was last known to be this instance's."""
+    is when, by the loop's clock, the lease was last known to be this instance's.
+    """
 
     facts: Facts
     fence: int
@@ -47,6 +50,7 @@ class Live:
     seq: int = 0
     rows: list[JournalRow] = field(default_factory=list)
     items: dict[tuple[str, int], dict[str, Json]] = field(default_factory=dict)
+    began: dict[tuple[str, int], datetime] = field(default_factory=dict)
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
     arrived: dict[int, Signal] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
@@ -124,6 +128,8 @@ def _replay(live: Live, row: JournalRow) -> None:
         if row.status == "completed":
             live.items.setdefault((row.node, row.visit), {})[row.item_key] = row.output
         return
+    if row.completed_at is None:
+        live.began[row.node, row.visit] = row.started_at
     if row.seq <= live.seq:
         return
     live.seq = row.seq

@@ -8,6 +8,7 @@ from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import FAILED, INTERRUPTED, Stop
 from muster.app.cli.records import node_types, tokens, workflows
+from muster.app.cli.running import run
 from muster.app.cli.serving import serve
 
 _EPILOGUE = (
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 
 app.command()(serve)
+app.command()(run)
 app.command()(validate)
 app.command()(diagram)
 app.command("eval")(evaluate)

@@ -48,7 +48,8 @@ def _run_many(name: str, seeds: int, jobs: int) -> int:
         for failure in pool.map(partial(_run_chunk, name), chunks):
             if failure is not None:
                 pool.shutdown(cancel_futures=True)
-                _say(f"{name}: {failure}\nto see it again: python -m muster.sim --only {name} --seed {failure.seed}")
+                again = f"python -m muster.sim --only {name} --seed {failure.seed}"
+                _say(f"{name}: {failure}\nto see it again: {again}")
                 return 1
     _say(f"{name}: {seeds} seeds, all is well")
     return 0

@@ -7,7 +7,7 @@ import json
 import statistics
 import time
 
-from muster.definitions import check
+from muster.definitions.check import check
 from muster.definitions.diagram import draw
 from muster.definitions.render import render
 from muster.definitions.text import read

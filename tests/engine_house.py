@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sqlalchemy import Connection, select
 
-from muster.definitions import check
+from muster.definitions.check import check
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Outcome, Suspend

@@ -13,6 +13,7 @@ from muster.definitions import text
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
 from muster.definitions.pointers import child
+from muster.kit.aside import aside
 from muster.model.json import Json
 from muster.model.problems import AuthorError, Problem
 
@@ -31,7 +32,8 @@ async def read_definition(request: Request, limit: int) -> Json:
         raise _unsupported(media, "application/json or application/yaml")
     raw = await request.body()
     try:
-        return text.read(raw, Limits(bytes=limit), None if media in _UNSAID else media)
+        said = None if media in _UNSAID else media
+        return await aside(len(raw), lambda: text.read(raw, Limits(bytes=limit), said))
     except AuthorError as error:
         raise _malformed(error) from None
 
@@ -43,7 +45,7 @@ async def read_body(request: Request, shape: type[T], limit: int) -> T:
         raise _unsupported(media, "application/json")
     raw = await request.body()
     try:
-        value = read_json(raw, Limits(bytes=limit))
+        value = await aside(len(raw), lambda: read_json(raw, Limits(bytes=limit)))
     except AuthorError as error:
         raise _malformed(error) from None
     try:

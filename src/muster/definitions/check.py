@@ -3,7 +3,6 @@
 Everything that can be known before running is found here, all of it at once.
 """
 
-import json
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import cast
@@ -40,10 +39,6 @@ class Checked:
     problems: tuple[Problem, ...]
 
     @property
-    def valid(self) -> bool:
-        return self.definition is not None
-
-    @property
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.level is Level.ERROR)
 
@@ -65,11 +60,6 @@ def check(document: Json, catalogue: Catalogue, limits: Limits = DEFAULT_LIMITS)
 def _bounded(document: Json, limits: Limits, problems: Problems) -> bool:
     if too_deep(document, limits.depth):
         problems.error("TOO_DEEP", "", f"More than {limits.depth} levels are nested.")
-        return False
-    size = len(json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-    if size > limits.bytes:
-        message = f"This is {size:,} bytes long; at most {limits.bytes:,} are allowed."
-        problems.error("TOO_LARGE", "", message)
         return False
     return True
 

@@ -30,11 +30,11 @@ _WEEKDAY = _Field("weekday", 0, 7, _DAYS)
 _SIX = (_SECOND, _MINUTE, _HOUR, _DAY, _MONTH, _WEEKDAY)
 
 
-class _Fault(Exception):
+class _Flaw(Exception):
     """Why a field cannot be understood."""
 
 
-def cron_fault(expression: str) -> str | None:
+def cron_flaw(expression: str) -> str | None:
     """A sentence that says what is wrong with a cron expression; None if nothing is."""
     parts = expression.split()
     if len(parts) not in (5, 6) or len(expression) > 500:
@@ -42,8 +42,8 @@ def cron_fault(expression: str) -> str | None:
     fields = _SIX[6 - len(parts) :]
     try:
         values = [_field_values(text.upper(), of) for text, of in zip(parts, fields, strict=True)]
-    except _Fault as fault:
-        return str(fault)
+    except _Flaw as flaw:
+        return str(flaw)
     return _never(parts, values)
 
 
@@ -82,13 +82,13 @@ def _nth(part: str, of: _Field) -> set[int]:
     day, _, nth = part.partition("#")
     _number(day, of)
     if nth not in ("1", "2", "3", "4", "5"):
-        raise _Fault(f"`{part}`: after `#` comes which one of the month, 1 to 5.")
+        raise _Flaw(f"`{part}`: after `#` comes which one of the month, 1 to 5.")
     return set()
 
 
 def _step(step: str, part: str, of: _Field) -> int:
     if not (step.isascii() and step.isdigit()) or not 1 <= int(step[:9]) <= of.highest or len(step) > 9:
-        raise _Fault(f"`{part}` is not a step for the {of.title}: 1 to {of.highest} may follow the `/`.")
+        raise _Flaw(f"`{part}` is not a step for the {of.title}: 1 to {of.highest} may follow the `/`.")
     return int(step)
 
 
@@ -103,7 +103,7 @@ def _range(body: str, of: _Field, open_ended: bool) -> tuple[int, int]:
     if of is _WEEKDAY and last == 0 and first > 0:
         last = 7
     if last < first:
-        raise _Fault(f"`{body}` runs backwards; write it as two ranges.")
+        raise _Flaw(f"`{body}` runs backwards; write it as two ranges.")
     return first, last
 
 
@@ -113,4 +113,4 @@ def _number(text: str, of: _Field) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 2 and of.lowest <= int(text) <= of.highest:
         return int(text)
     named = f" or {next(iter(of.names))} to {list(of.names)[-1]}" if of.names else ""
-    raise _Fault(f"`{text}` is not a {of.title}: {of.lowest} to {of.highest}{named}.")
+    raise _Flaw(f"`{text}` is not a {of.title}: {of.lowest} to {of.highest}{named}.")

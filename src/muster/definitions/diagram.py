@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from muster.definitions.layout import lay_out
-from muster.definitions.steps import say_steps
+from muster.definitions.steps.parsers import say_steps
 from muster.definitions.steps.words import quoted
 from muster.model.json import Json
 from muster.model.node_type import Catalogue, NodeKind

@@ -22,14 +22,3 @@ def parse_duration(value: Json) -> timedelta:
     if not timedelta(0) <= length <= _LONGEST:
         raise ValueError(f"`{value}` is not between no time and a hundred years.")
     return length
-
-
-def topic_fault(topic: str) -> str | None:
-    """Why Kafka would refuse this topic's name; None if it would not."""
-    if topic in (".", ".."):
-        return f"`{topic}` cannot be a topic's name."
-    if not 1 <= len(topic) <= 249:
-        return "A topic's name has 1 to 249 characters."
-    if re.fullmatch(r"[A-Za-z0-9._-]+", topic) is None:
-        return f"`{topic}` is not a topic's name: letters, digits, `.`, `_` and `-` are allowed."
-    return None

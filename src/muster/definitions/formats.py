@@ -1,4 +1,4 @@
-"""What a JSON Schema's `format` means here. Each answers a fault, or None if the value is well formed."""
+"""What a JSON Schema's `format` means here. Each answers a flaw, or None if the value is well formed."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,15 +7,15 @@ from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from muster.definitions.cron import cron_fault
-from muster.definitions.durations import parse_duration, topic_fault
+from muster.definitions.cron import cron_flaw
+from muster.definitions.durations import parse_duration
 from muster.definitions.names import did_you_mean
 from muster.expr import ExpressionError, compile_condition, compile_mapping, compile_template
 from muster.model.json import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Flaw:
     """What is wrong with one value, whoever holds it."""
 
     code: str
@@ -24,33 +24,44 @@ class Fault:
     column: int | None = None
 
 
-Format = Callable[[Json], Fault | None]
+Format = Callable[[Json], Flaw | None]
 
 
-def duration(value: Json) -> Fault | None:
+def duration(value: Json) -> Flaw | None:
     if not isinstance(value, str | int | float):
         return None
     try:
         parse_duration(value)
     except ValueError as error:
-        return Fault("INVALID_DURATION", str(error))
+        return Flaw("INVALID_DURATION", str(error))
     return None
 
 
-def topic(value: Json) -> Fault | None:
-    message = topic_fault(value) if isinstance(value, str) else None
-    return None if message is None else Fault("INVALID_TOPIC", message)
+def topic(value: Json) -> Flaw | None:
+    message = topic_flaw(value) if isinstance(value, str) else None
+    return None if message is None else Flaw("INVALID_TOPIC", message)
 
 
-def cron(value: Json) -> Fault | None:
-    message = cron_fault(value) if isinstance(value, str) else None
-    return None if message is None else Fault("INVALID_CRON", message)
+def topic_flaw(topic: str) -> str | None:
+    """Why Kafka would refuse this topic's name; None if it would not."""
+    if topic in (".", ".."):
+        return f"`{topic}` cannot be a topic's name."
+    if not 1 <= len(topic) <= 249:
+        return "A topic's name has 1 to 249 characters."
+    if re.fullmatch(r"[A-Za-z0-9._-]+", topic) is None:
+        return f"`{topic}` is not a topic's name: letters, digits, `.`, `_` and `-` are allowed."
+    return None
 
 
-def timezone(value: Json) -> Fault | None:
+def cron(value: Json) -> Flaw | None:
+    message = cron_flaw(value) if isinstance(value, str) else None
+    return None if message is None else Flaw("INVALID_CRON", message)
+
+
+def timezone(value: Json) -> Flaw | None:
     if not isinstance(value, str) or _is_zone(value):
         return None
-    return Fault(
+    return Flaw(
         "INVALID_TIMEZONE",
         f"`{value[:100]}` is not a time zone; write one of the IANA names, such as `Asia/Kolkata`.",
         did_you_mean(value, _zones()),
@@ -70,50 +81,50 @@ def _is_zone(name: str) -> bool:
     return True
 
 
-def instant(value: Json) -> Fault | None:
+def instant(value: Json) -> Flaw | None:
     """ISO 8601, with or without an offset: without one the time is local to the schedule's zone."""
     if not isinstance(value, str):
         return None
     try:
         datetime.fromisoformat(value)
     except ValueError:
-        return Fault("INVALID_TIME", f"`{value[:100]}` is not a time; write it as `2024-01-31T09:00:00`.")
+        return Flaw("INVALID_TIME", f"`{value[:100]}` is not a time; write it as `2024-01-31T09:00:00`.")
     return None
 
 
-def time_of_day(value: Json) -> Fault | None:
+def time_of_day(value: Json) -> Flaw | None:
     if isinstance(value, str) and not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?", value):
-        return Fault("INVALID_TIME", f"`{value[:100]}` is not a time of day; write it as `09:00`.")
+        return Flaw("INVALID_TIME", f"`{value[:100]}` is not a time of day; write it as `09:00`.")
     return None
 
 
-def deadline(value: Json) -> Fault | None:
+def deadline(value: Json) -> Flaw | None:
     """A time of day that may name its offset: `08:00`, `08:00Z`, `08:00+05:30`."""
     shape = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?"
     if isinstance(value, str) and not re.fullmatch(shape, value):
-        return Fault("INVALID_TIME", f"`{value[:100]}` is not a time of day; write `08:00Z` or `08:00`.")
+        return Flaw("INVALID_TIME", f"`{value[:100]}` is not a time of day; write `08:00Z` or `08:00`.")
     return None
 
 
-def condition(value: Json) -> Fault | None:
+def condition(value: Json) -> Flaw | None:
     return _compiles(compile_condition, value)
 
 
-def template(value: Json) -> Fault | None:
+def template(value: Json) -> Flaw | None:
     return _compiles(compile_template, value)
 
 
-def mapping(value: Json) -> Fault | None:
+def mapping(value: Json) -> Flaw | None:
     return _compiles(compile_mapping, value)
 
 
-def _compiles(compiler: Callable[[str], object], value: Json) -> Fault | None:
+def _compiles(compiler: Callable[[str], object], value: Json) -> Flaw | None:
     if not isinstance(value, str):
         return None
     try:
         compiler(value)
     except ExpressionError as error:
-        return Fault("INVALID_EXPRESSION", error.message, column=error.column)
+        return Flaw("INVALID_EXPRESSION", error.message, column=error.column)
     return None
 
 

@@ -66,8 +66,8 @@ def _what_it_is(document: JsonObject) -> str:
 
 def _gather(frame: Frame, fields: JsonObject, pointer: str, schema: JsonObject, problems: Problems) -> None:
     found = failures(schema, fields)
-    for path, fault in found:
-        problems.fault(fault, Below(pointer), path)
+    for path, flaw in found:
+        problems.flaw(flaw, Below(pointer), path)
     left_out = {path[0] for path, _ in found if path} | {"$schema", "workflow"}
     for name, value in fields.items():
         at = child(pointer, name)

@@ -5,7 +5,6 @@ Every caller sees their own tenant only; what belongs to another is the same to 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from muster.definitions.check import Checked, check
 from muster.definitions.configs import Origin, check_config
@@ -14,11 +13,13 @@ from muster.definitions.document import checksum, from_document, to_document
 from muster.definitions.frame import find_frame
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
 from muster.definitions.names import numbered, slug
-from muster.definitions.ports import Taken, Templates, Workflows
+from muster.definitions.ports import Registered, Taken, Templates, Workflows
 from muster.definitions.problems import Problems
-from muster.definitions.render import render
-from muster.kit.clock import Clock
+from muster.definitions.render import Format, render
+from muster.expr.limits import weight
+from muster.kit.aside import LARGE, aside
 from muster.kit.ids import Ids
+from muster.model.access import Caller
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue
 from muster.model.problems import Level, Problem
@@ -40,16 +41,6 @@ class NotFound(Exception):
     """There is no such thing, or it is not the caller's to see."""
 
 
-class Actor(Protocol):
-    """Who asks. `institute_id` None may see every tenant."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def institute_id(self) -> str | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Saved:
     workflow: Workflow
@@ -62,25 +53,25 @@ class Library:
         workflows: Workflows,
         templates: Templates,
         catalogue: Catalogue,
-        clock: Clock,
         ids: Ids,
         limits: Limits = DEFAULT_LIMITS,
+        registered: Registered | None = None,
     ) -> None:
         self._workflows = workflows
         self._templates = templates
         self._catalogue = catalogue
-        self._clock = clock
         self._ids = ids
         self._limits = limits
+        self._registered = registered
 
     # --- workflows -----------------------------------------------------------------------------
 
-    async def validate(self, document: Json, actor: Actor) -> Checked:
+    async def validate(self, document: Json, actor: Caller) -> Checked:
         """All that is wrong with a document. Never raises for what it holds."""
         tenant = actor.institute_id if actor.institute_id is not None else _tenant_of(document)
-        return check(document, await self._catalogue_for(document, tenant), self._limits)
+        return await self._checked(document, tenant)
 
-    async def create(self, document: Json, actor: Actor) -> Saved:
+    async def create(self, document: Json, actor: Caller) -> Saved:
         """Save a workflow and its version 1. Raises `Invalid`, or `Taken` for a chosen key that is in use."""
         definition, warnings = await self._sound(document, actor)
         if definition.name is None:
@@ -96,7 +87,7 @@ class Library:
                 continue  # somebody else took it since: the next number is free
         raise Taken(prefix)
 
-    async def _create(self, definition: Definition, key: str, actor: Actor) -> Workflow:
+    async def _create(self, definition: Definition, key: str, actor: Caller) -> Workflow:
         definition = replace(definition, key=key)
         workflow_id = self._ids.new()
         audit = _audit("workflow", workflow_id, "create", actor, definition.institute_id, key=key)
@@ -107,7 +98,7 @@ class Library:
         self,
         id_or_key: str,
         document: Json,
-        actor: Actor,
+        actor: Caller,
         expected: int | None = None,
         activate: bool = False,
     ) -> Saved:
@@ -127,7 +118,7 @@ class Library:
         return Saved(await self.workflow(workflow.id, actor), warnings)
 
     async def activate(
-        self, id_or_key: str, number: int | None, actor: Actor, expected: int | None = None
+        self, id_or_key: str, number: int | None, actor: Caller, expected: int | None = None
     ) -> Workflow:
         """Let new executions start on a version, the latest if no number is given."""
         workflow = await self.workflow(id_or_key, actor)
@@ -138,7 +129,7 @@ class Library:
             raise NotFound(f"The workflow {id_or_key!r} has no version {number}")
         return active
 
-    async def archive(self, id_or_key: str, actor: Actor, expected: int | None = None) -> Workflow:
+    async def archive(self, id_or_key: str, actor: Caller, expected: int | None = None) -> Workflow:
         workflow = await self.workflow(id_or_key, actor)
         audit = _audit("workflow", workflow.id, "archive", actor, workflow.institute_id)
         archived = await self._workflows.archive(workflow.id, expected, audit)
@@ -146,41 +137,44 @@ class Library:
             raise NotFound(_no_workflow(id_or_key))
         return archived
 
-    async def get(self, id_or_key: str, actor: Actor) -> tuple[Workflow, Version]:
+    async def get(self, id_or_key: str, actor: Caller) -> tuple[Workflow, Version]:
         """A workflow and its latest version: the one that an editor goes on from."""
         workflow = await self.workflow(id_or_key, actor)
         return workflow, await self._version(workflow, workflow.latest_version)
 
-    async def version(self, id_or_key: str, number: int, actor: Actor) -> Version:
+    async def version(self, id_or_key: str, number: int, actor: Caller) -> Version:
         return await self._version(await self.workflow(id_or_key, actor), number)
 
     async def versions(
-        self, id_or_key: str, actor: Actor, page: Page
+        self, id_or_key: str, actor: Caller, page: Page
     ) -> tuple[Sequence[Version], str | None]:
         workflow = await self.workflow(id_or_key, actor)
         return await self._workflows.versions(workflow.id, page)
 
     async def list(
-        self, actor: Actor, page: Page, status: WorkflowStatus | None = None, query: str | None = None
+        self, actor: Caller, page: Page, status: WorkflowStatus | None = None, query: str | None = None
     ) -> tuple[Sequence[Workflow], str | None]:
         return await self._workflows.list(actor.institute_id, page, status, query)
 
     # --- diagrams ------------------------------------------------------------------------------
 
-    async def visualize(self, id_or_key: str, actor: Actor, format: str) -> str | JsonObject:
+    async def visualize(self, id_or_key: str, actor: Caller, format: Format) -> str | JsonObject:
         """The version that runs, drawn; the latest, where none runs yet."""
         workflow = await self.workflow(id_or_key, actor)
         version = await self._version(workflow, workflow.active_version or workflow.latest_version)
-        return render(draw(from_document(version.document), self._catalogue), format)
+        return await self._drawn(from_document(version.document), version.document, format)
 
-    async def visualize_document(self, document: Json, actor: Actor, format: str) -> str | JsonObject:
+    async def visualize_document(self, document: Json, actor: Caller, format: Format) -> str | JsonObject:
         definition, _ = await self._sound(document, actor)
-        return render(draw(definition, self._catalogue), format)
+        return await self._drawn(definition, document, format)
+
+    async def _drawn(self, definition: Definition, document: Json, format: Format) -> str | JsonObject:
+        return await aside(_size(document), lambda: render(draw(definition, self._catalogue), format))
 
     # --- templates -----------------------------------------------------------------------------
 
     async def create_template(
-        self, template_id: str | None, name: str, node_type: str, config: JsonObject, actor: Actor
+        self, template_id: str | None, name: str, node_type: str, config: JsonObject, actor: Caller
     ) -> NodeTemplate:
         """Raises `Taken` if the id is in use; without one, it is given one."""
         template = self._template(template_id or self._ids.new(), name, node_type, config, actor)
@@ -193,7 +187,7 @@ class Library:
         name: str,
         node_type: str,
         config: JsonObject,
-        actor: Actor,
+        actor: Caller,
         expected: int | None = None,
     ) -> NodeTemplate:
         """Versions that were saved keep the config that they were saved with."""
@@ -206,22 +200,23 @@ class Library:
             raise NotFound(f"There is no template {template_id!r}")
         return replaced
 
-    async def delete_template(self, template_id: str, actor: Actor) -> None:
-        audit = _audit("node_template", template_id, "delete", actor, actor.institute_id or "")
-        if not await self._templates.delete(actor.institute_id, template_id, audit):
+    async def delete_template(self, template_id: str, actor: Caller) -> None:
+        tenant = (await self.template(template_id, actor)).institute_id
+        audit = _audit("node_template", template_id, "delete", actor, tenant)
+        if not await self._templates.delete(tenant, template_id, audit):
             raise NotFound(f"There is no template {template_id!r}")
 
-    async def template(self, template_id: str, actor: Actor) -> NodeTemplate:
+    async def template(self, template_id: str, actor: Caller) -> NodeTemplate:
         template = await self._templates.get(actor.institute_id, template_id)
         if template is None:
             raise NotFound(f"There is no template {template_id!r}")
         return template
 
-    async def templates(self, actor: Actor, page: Page) -> tuple[Sequence[NodeTemplate], str | None]:
+    async def templates(self, actor: Caller, page: Page) -> tuple[Sequence[NodeTemplate], str | None]:
         return await self._templates.list(actor.institute_id, page)
 
     def _template(
-        self, template_id: str, name: str, node_type: str, config: JsonObject, actor: Actor
+        self, template_id: str, name: str, node_type: str, config: JsonObject, actor: Caller
     ) -> NodeTemplate:
         """A template that its type takes as far as it goes: what is missing, its nodes may add."""
         problems = Problems()
@@ -245,7 +240,7 @@ class Library:
 
     # --- what the above share ------------------------------------------------------------------
 
-    async def workflow(self, id_or_key: str, actor: Actor) -> Workflow:
+    async def workflow(self, id_or_key: str, actor: Caller) -> Workflow:
         workflow = await self._workflows.get(actor.institute_id, id_or_key)
         if workflow is None:
             raise NotFound(_no_workflow(id_or_key))
@@ -258,10 +253,13 @@ class Library:
         return version
 
     async def _sound(
-        self, document: Json, actor: Actor, workflow: Workflow | None = None
+        self, document: Json, actor: Caller, workflow: Workflow | None = None
     ) -> tuple[Definition, tuple[Problem, ...]]:
         """The definition of a document that has no errors, with its warnings; else raises `Invalid`."""
-        checked = await self.validate(document, actor)
+        if workflow is None:
+            checked = await self.validate(document, actor)
+        else:
+            checked = await self._checked(document, workflow.institute_id)
         if checked.definition is None:
             raise Invalid(checked.errors)
         definition = checked.definition
@@ -272,25 +270,38 @@ class Library:
             definition = replace(definition, institute_id=actor.institute_id)
         return definition, checked.warnings
 
+    async def _checked(self, document: Json, tenant: str) -> Checked:
+        catalogue = await self._catalogue_for(document, tenant)
+        return await aside(_size(document), lambda: check(document, catalogue, self._limits))
+
     async def _catalogue_for(self, document: Json, tenant: str) -> Catalogue:
-        """The catalogue with those of the tenant's templates that the document names."""
-        named = _template_ids(document)
-        if not named:
-            return self._catalogue
-        stored = await self._templates.find(tenant, sorted(named))
-        return replace(self._catalogue, templates={**self._catalogue.templates, **stored})
+        """The catalogue with what is registered for the tenant, and those of its templates that are named."""
+        catalogue = self._catalogue
+        if self._registered is not None:
+            names = await self._registered.names(tenant)
+            queries = {**catalogue.queries, **names.queries}
+            catalogue = replace(catalogue, queries=queries, actions=catalogue.actions | names.actions)
+        if named := _template_ids(document):
+            stored = await self._templates.find(tenant, sorted(named))
+            catalogue = replace(catalogue, templates={**catalogue.templates, **stored})
+        return catalogue
+
+
+def _size(document: Json) -> int:
+    """About how long it is, as far as that matters."""
+    return weight(document, LARGE)
 
 
 def _no_workflow(id_or_key: str) -> str:
     return f"There is no workflow {id_or_key[:200]!r}"
 
 
-def _new_version(definition: Definition, actor: Actor) -> NewVersion:
+def _new_version(definition: Definition, actor: Caller) -> NewVersion:
     document = to_document(definition)
     return NewVersion(definition, document, checksum(document), actor.name)
 
 
-def _audit(kind: str, entity: str, action: str, actor: Actor, tenant: str, **details: Json) -> AuditEntry:
+def _audit(kind: str, entity: str, action: str, actor: Caller, tenant: str, **details: Json) -> AuditEntry:
     return AuditEntry(kind, entity, action, actor.name, tenant, details)
 
 
@@ -299,7 +310,7 @@ def _place(document: Json, name: str) -> str:
     return frame[name].pointer if name in frame else ""
 
 
-def _foreign(document: Json, definition: Definition, actor: Actor) -> list[Problem]:
+def _foreign(document: Json, definition: Definition, actor: Caller) -> list[Problem]:
     """A tenant's caller may not save for another."""
     if actor.institute_id is None or definition.institute_id in ("", actor.institute_id):
         return []

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from muster.model.registered import RegisteredNames
 from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
 from muster.model.workflow import WorkflowStatus
 
@@ -91,3 +92,11 @@ class Templates(Protocol):
     async def list(
         self, institute_id: str | None, page: Page
     ) -> tuple[Sequence[NodeTemplate], str | None]: ...
+
+
+class Registered(Protocol):
+    """What administrators have registered, for workflows to name."""
+
+    async def names(self, institute_id: str) -> RegisteredNames:
+        """What an institute's workflows may name: its own, and what is shared by all."""
+        ...

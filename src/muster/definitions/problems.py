@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from muster.definitions.formats import Fault
+from muster.definitions.formats import Flaw
 from muster.definitions.names import did_you_mean
 from muster.definitions.pointers import Path
 from muster.definitions.schema import failures
@@ -57,15 +57,15 @@ class Problems:
         for problem in problems:
             self.add(problem)
 
-    def fault(self, fault: Fault, place: Place, path: Path) -> None:
+    def flaw(self, flaw: Flaw, place: Place, path: Path) -> None:
         pointer, before = place(path)
-        self.error(fault.code, pointer, before + fault.message, fault.suggestion, fault.column)
+        self.error(flaw.code, pointer, before + flaw.message, flaw.suggestion, flaw.column)
 
     def hold(self, value: Json, schema: JsonObject, place: Place) -> bool:
         """Note all that `schema` has against `value`; whether there was nothing."""
         found = failures(schema, value)
-        for path, fault in found:
-            self.fault(fault, place, path)
+        for path, flaw in found:
+            self.flaw(flaw, place, path)
         return not found
 
     def suggest(self, word: str, known: Collection[str]) -> str | None:

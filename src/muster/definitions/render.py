@@ -1,11 +1,20 @@
 """Diagrams in the formats that other programs draw: JSON, Mermaid, Graphviz's DOT and SVG."""
 
+from enum import StrEnum
+from typing import assert_never
+
 from muster.definitions.diagram import NODE_HEIGHT, NODE_WIDTH, Diagram, DiagramEdge, DiagramNode
 from muster.definitions.svg import to_svg
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeKind
 
-FORMATS = ("json", "mermaid", "dot", "svg")
+
+class Format(StrEnum):
+    JSON = "json"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    SVG = "svg"
+
 
 _MERMAID_SHAPES = {
     NodeKind.START: ('(["', '"])'),
@@ -23,19 +32,19 @@ _DOT_SHAPES = {
 }
 
 
-def render(diagram: Diagram, format: str) -> str | JsonObject:
-    """The diagram in one of `FORMATS`. What its names hold is only ever text: it cannot become markup."""
+def render(diagram: Diagram, format: Format) -> str | JsonObject:
+    """The diagram in that format. What its names hold is only ever text: it cannot become markup."""
     match format:
-        case "json":
+        case Format.JSON:
             return to_json(diagram)
-        case "mermaid":
+        case Format.MERMAID:
             return to_mermaid(diagram)
-        case "dot":
+        case Format.DOT:
             return to_dot(diagram)
-        case "svg":
+        case Format.SVG:
             return to_svg(diagram)
         case _:
-            raise ValueError(f"{format!r} is not one of {', '.join(FORMATS)}")
+            assert_never(format)
 
 
 def to_json(diagram: Diagram) -> JsonObject:

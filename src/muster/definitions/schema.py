@@ -15,7 +15,7 @@ from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
-from muster.definitions.formats import FORMATS, OF_EXPRESSIONS, Fault
+from muster.definitions.formats import FORMATS, OF_EXPRESSIONS, Flaw
 from muster.definitions.names import did_you_mean
 from muster.definitions.pointers import Path
 from muster.model.json import Json, JsonObject
@@ -57,24 +57,24 @@ _TYPES = {
 
 
 class _Because(Exception):
-    """Carries a fault through the library, which knows of messages only."""
+    """Carries a flaw through the library, which knows of messages only."""
 
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
+    def __init__(self, flaw: Flaw) -> None:
+        super().__init__(flaw.message)
+        self.flaw = flaw
 
 
-def failures(schema: JsonObject, value: Json) -> list[tuple[Path, Fault]]:
+def failures(schema: JsonObject, value: Json) -> list[tuple[Path, Flaw]]:
     """What is wrong with `value`, each with the path inside it: everything, as far as anyone would read."""
     found = [_simplest(error) for error in islice(_validator(schema).iter_errors(value), _MOST)]
-    return [(tuple(error.absolute_path), _fault(error)) for error in found]
+    return [(tuple(error.absolute_path), _flaw(error)) for error in found]
 
 
-def _fault(error: ValidationError) -> Fault:
+def _flaw(error: ValidationError) -> Flaw:
     """What our own keywords say; for rarer ones, which a plug-in's schema may use, what the library says."""
     if isinstance(error.cause, _Because):
-        return error.cause.fault
-    return Fault("SCHEMA_FAILED", f"{error.message[:300]}.")
+        return error.cause.flaw
+    return Flaw("SCHEMA_FAILED", f"{error.message[:300]}.")
 
 
 def _simplest(error: ValidationError) -> ValidationError:
@@ -122,11 +122,11 @@ def _guarded(keyword: str, judge: Keyword) -> Keyword:
 
 
 def _fails(code: str, message: str, path: Path = (), suggestion: str | None = None) -> ValidationError:
-    return _failed(Fault(code, message, suggestion), path)
+    return _failed(Flaw(code, message, suggestion), path)
 
 
-def _failed(fault: Fault, path: Path = ()) -> ValidationError:
-    return ValidationError(fault.message, path=path, cause=_Because(fault))
+def _failed(flaw: Flaw, path: Path = ()) -> ValidationError:
+    return ValidationError(flaw.message, path=path, cause=_Because(flaw))
 
 
 def _type(validator: Descends, wanted: Json, value: Json, schema: JsonObject) -> Found:
@@ -180,9 +180,9 @@ def _same(one: Json, other: Json) -> bool:
 
 def _format(validator: Descends, wanted: Json, value: Json, schema: JsonObject) -> Found:
     judge = FORMATS.get(cast("str", wanted))
-    fault = judge(value) if judge else None
-    if fault is not None:
-        yield _failed(fault)
+    flaw = judge(value) if judge else None
+    if flaw is not None:
+        yield _failed(flaw)
 
 
 def _pattern(validator: Descends, wanted: Json, value: Json, schema: JsonObject) -> Found:

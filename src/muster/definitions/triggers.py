@@ -69,9 +69,9 @@ def _check_strategy(setting: JsonObject, pointer: str, problems: Problems) -> No
     for needed in _NEEDS.get(strategy, ()):
         if not setting.get(needed):
             problems.error("MISSING_FIELD", pointer, f"The strategy `{strategy}` needs `{needed}`.")
-    fault = template(setting.get("customExpression"))
-    if fault is not None:
-        problems.fault(fault, Below(pointer), ("customExpression",))
+    flaw = template(setting.get("customExpression"))
+    if flaw is not None:
+        problems.flaw(flaw, Below(pointer), ("customExpression",))
 
 
 TRIGGER: JsonObject = {

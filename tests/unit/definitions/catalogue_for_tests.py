@@ -1,6 +1,6 @@
 """The catalogue that definition tests check against, and shorthands for what they look at."""
 
-from muster.definitions import Checked, check
+from muster.definitions.check import Checked, check
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue
 from muster.model.workflow import Definition

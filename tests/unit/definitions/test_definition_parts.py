@@ -4,16 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.definitions import (
-    check_idempotency,
-    check_schedule,
-    check_trigger,
-    merge,
-    parse_duration,
-)
-from muster.definitions.cron import cron_fault
-from muster.definitions.durations import topic_fault
+from muster.definitions.cron import cron_flaw
+from muster.definitions.durations import parse_duration
+from muster.definitions.formats import topic_flaw
+from muster.definitions.merge import merge
 from muster.definitions.names import numbered, slug
+from muster.definitions.schedules import check_schedule
+from muster.definitions.triggers import check_idempotency, check_trigger
 from muster.model.json import Json, JsonObject
 
 OBJECTS = st.recursive(
@@ -74,7 +71,7 @@ def test_own_keys_win(base: JsonObject, own: JsonObject) -> None:
     ],
 )
 def test_a_cron_expression_is_understood(expression: str) -> None:
-    assert cron_fault(expression) is None
+    assert cron_flaw(expression) is None
 
 
 @pytest.mark.parametrize(
@@ -101,12 +98,12 @@ def test_a_cron_expression_is_understood(expression: str) -> None:
     ],
 )
 def test_a_cron_expression_that_says_nothing_is_explained(expression: str, said: str) -> None:
-    assert said in (cron_fault(expression) or "")
+    assert said in (cron_flaw(expression) or "")
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_cron_expression_or_is_explained(text: str) -> None:
-    assert cron_fault(text) is None or cron_fault(text)
+    assert cron_flaw(text) is None or cron_flaw(text)
 
 
 @pytest.mark.parametrize(
@@ -136,12 +133,12 @@ def test_what_is_no_duration_is_refused(value: Json) -> None:
 
 @pytest.mark.parametrize("topic", ["a", "orders.placed", "A_b-c.9", "x" * 249])
 def test_a_topic_may_be_called_that(topic: str) -> None:
-    assert topic_fault(topic) is None
+    assert topic_flaw(topic) is None
 
 
 @pytest.mark.parametrize("topic", ["", ".", "..", "a b", "ä", "a/b", "x" * 250])
 def test_a_topic_may_not_be_called_that(topic: str) -> None:
-    assert topic_fault(topic)
+    assert topic_flaw(topic)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from muster.definitions import check, checksum, from_document, to_document
+from muster.definitions.check import check
+from muster.definitions.document import checksum, from_document, to_document
 from muster.definitions.text import read
 from muster.model.json import Json, JsonObject
 from muster.model.workflow import Edge, EdgeType, Schedule, WorkflowStatus, WorkflowType

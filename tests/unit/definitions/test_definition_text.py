@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.definitions import Limits, read_json
+from muster.definitions.jsontext import read_json
+from muster.definitions.limits import Limits
 from muster.definitions.text import read
 from muster.model.json import Json
 from muster.model.problems import AuthorError, Problem

@@ -1,17 +1,23 @@
 """The library's use cases, on a real store."""
 
+import threading
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pytest
 
 from muster.definitions.library import Invalid, Library, NotFound
 from muster.definitions.ports import Stale, Taken
+from muster.definitions.render import Format
 from muster.kit.clock import SystemClock
 from muster.kit.ids import TimeOrderedIds
-from muster.model.json import JsonObject
+from muster.model.access import Caller, How, Role
+from muster.model.json import JsonObject, JsonView
+from muster.model.problems import Problem
 from muster.model.stored import Page
 from muster.model.workflow import WorkflowStatus
+from muster.store.audit import AuditLog
+from muster.store.database import Database
 from muster.store.migrations import migrate
 from muster.store.open import inline_database
 from muster.store.templates import TemplateRepository
@@ -19,29 +25,26 @@ from muster.store.workflows import WorkflowRepository
 from unit.definitions.catalogue_for_tests import CATALOGUE
 
 
-@dataclass(frozen=True, slots=True)
-class Somebody:
-    name: str = "ada"
-    institute_id: str | None = None
+def caller(name: str, institute_id: str | None) -> Caller:
+    return Caller(name, frozenset({Role.EDITOR}), institute_id, How.TOKEN)
 
 
-ANYONE = Somebody()
-ONE, OTHER = Somebody("ada", "one"), Somebody("bob", "other")
+ANYONE, ONE, OTHER = caller("ada", None), caller("ada", "one"), caller("bob", "other")
 
 
 @pytest.fixture
-async def library() -> AsyncIterator[Library]:
-    database = inline_database()
-    await migrate(database)
+async def database() -> AsyncIterator[Database]:
+    opened = inline_database()
+    await migrate(opened)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def library(database: Database) -> Library:
     clock = SystemClock()
-    yield Library(
-        WorkflowRepository(database, clock),
-        TemplateRepository(database, clock),
-        CATALOGUE,
-        clock,
-        TimeOrderedIds(clock),
-    )
-    await database.close()
+    workflows, templates = WorkflowRepository(database, clock), TemplateRepository(database, clock)
+    return Library(workflows, templates, CATALOGUE, TimeOrderedIds(clock))
 
 
 def document(name: str = "Student Onboarding", **more: object) -> JsonObject:
@@ -76,7 +79,7 @@ async def test_what_is_wrong_is_not_saved(library: Library) -> None:
 
 async def test_a_workflow_needs_a_name_to_be_saved_but_not_to_be_checked(library: Library) -> None:
     nameless: JsonObject = {"steps": [{"id": "a", "type": "NOOP"}]}
-    assert (await library.validate(nameless, ANYONE)).valid
+    assert (await library.validate(nameless, ANYONE)).errors == ()
     with pytest.raises(Invalid, match="needs a `name`"):
         await library.create(nameless, ANYONE)
 
@@ -120,7 +123,7 @@ async def test_what_belongs_to_another_tenant_does_not_exist(library: Library) -
         library.archive(saved.workflow.id, OTHER),
         library.activate(saved.workflow.id, 1, OTHER),
         library.versions(saved.workflow.id, OTHER, Page()),
-        library.visualize(saved.workflow.id, OTHER, "json"),
+        library.visualize(saved.workflow.id, OTHER, Format.JSON),
     ):
         with pytest.raises(NotFound):
             await call
@@ -196,10 +199,10 @@ async def test_an_archived_workflow_is_listed_only_if_asked_for(library: Library
 
 async def test_a_saved_and_an_unsaved_definition_are_drawn_alike(library: Library) -> None:
     saved = await library.create(document(), ANYONE)
-    drawn = await library.visualize(saved.workflow.key, ANYONE, "mermaid")
-    assert drawn == await library.visualize_document(document(), ANYONE, "mermaid")
+    drawn = await library.visualize(saved.workflow.key, ANYONE, Format.MERMAID)
+    assert drawn == await library.visualize_document(document(), ANYONE, Format.MERMAID)
     with pytest.raises(Invalid):
-        await library.visualize_document({}, ANYONE, "svg")
+        await library.visualize_document({}, ANYONE, Format.SVG)
 
 
 async def test_a_stored_template_is_what_nodes_build_on(library: Library) -> None:
@@ -219,7 +222,7 @@ async def test_a_stored_template_is_what_nodes_build_on(library: Library) -> Non
         "overrideConfig": {},
         "config": {"message": "Hello"},
     }
-    assert not (await library.validate(templated, OTHER)).valid
+    assert (await library.validate(templated, OTHER)).definition is None
 
 
 async def test_templates_are_kept_listed_and_deleted(library: Library) -> None:
@@ -245,3 +248,58 @@ async def test_a_template_may_be_incomplete_but_not_wrong(library: Library) -> N
         with pytest.raises(Invalid) as caught:
             await library.create_template("bad", "Bad", node_type, config, ANYONE)  # type: ignore[arg-type]
         assert [(p.code, p.pointer) for p in caught.value.problems] == [place]
+
+
+async def test_whoever_changes_a_workflow_its_templates_are_its_own_tenants(library: Library) -> None:
+    await library.create_template("greet", "Greeting", "LOG", {"message": "Hello from one"}, ONE)
+    await library.create_template("greet", "Greeting", "LOG", {"message": "Hello from other"}, OTHER)
+    await library.create_template("greet", "Greeting", "LOG", {"message": "Hello from nobody"}, ANYONE)
+    saved = await library.create(document(), ONE)
+    templated: JsonObject = {"name": "x", "nodes": [{"nodeTemplateId": "greet"}]}
+    await library.update(saved.workflow.id, templated, ANYONE)
+    _, version = await library.get(saved.workflow.id, ONE)
+    nodes = version.document["nodes"]
+    assert isinstance(nodes, list)
+    assert isinstance(nodes[0], dict)
+    assert nodes[0]["config"] == {"message": "Hello from one"}
+
+
+async def test_what_happens_to_a_template_is_noted_for_its_own_tenant(
+    library: Library, database: Database
+) -> None:
+    await library.create_template("greet", "Greeting", "LOG", {}, ONE)
+    await library.replace_template("greet", "Greeting", "LOG", {"message": "Hello"}, ANYONE)
+    await library.delete_template("greet", ANYONE)
+    noted, _ = await AuditLog(database).list(None, "node_template", "greet", Page())
+    assert [(record.entry.action, record.entry.institute_id) for record in noted] == [
+        ("delete", "one"),
+        ("replace", "one"),
+        ("create", "one"),
+    ]
+
+
+@pytest.mark.parametrize(("length", "beside"), [(1_000, False), (100_000, True)])
+async def test_a_large_definition_is_checked_beside_the_event_loop(
+    database: Database, length: int, beside: bool
+) -> None:
+    ran_on: list[threading.Thread] = []
+
+    def check(config: JsonView) -> tuple[Problem, ...]:
+        ran_on.append(threading.current_thread())
+        return ()
+
+    log = replace(CATALOGUE.node_types["LOG"], check=check)
+    catalogue = replace(CATALOGUE, node_types={**CATALOGUE.node_types, "LOG": log})
+    clock = SystemClock()
+    library = Library(
+        WorkflowRepository(database, clock),
+        TemplateRepository(database, clock),
+        catalogue,
+        TimeOrderedIds(clock),
+    )
+    large: JsonObject = {"name": "x", "nodes": [{"type": "LOG", "config": {"message": "x" * length}}]}
+    saved = await library.create(large, ANYONE)
+    await library.validate(large, ANYONE)
+    await library.update(saved.workflow.id, large, ANYONE)
+    await library.visualize_document(large, ANYONE, Format.SVG)
+    assert [thread is not threading.main_thread() for thread in ran_on] == [beside] * 4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.definitions import check
+from muster.definitions.check import check
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
 from muster.nodes import builtin, demo

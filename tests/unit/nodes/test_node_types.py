@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from jsonschema import Draft202012Validator
 
-from muster.definitions import check
+from muster.definitions.check import check
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue, NodeKind, NodeType
 from muster.nodes import builtin, demo

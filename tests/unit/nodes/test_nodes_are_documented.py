@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.definitions import check
+from muster.definitions.check import check
 from muster.definitions.text import read
 from muster.model.node_type import Catalogue, NodeType
 from muster.nodes import builtin, demo

@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import pytest
 
-from muster.definitions import check
+from muster.definitions.check import check
 from muster.engine.handlers import Done
 from muster.engine.state import Failure
 from muster.expr import template

@@ -1,6 +1,5 @@
 """Workflows drawn."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import orjson
@@ -13,17 +12,11 @@ from muster.api.problems import Code
 from muster.api.reading import read_definition
 from muster.api.routes.workflows import BODY, Id
 from muster.api.strict import StrictRoute
+from muster.definitions.render import Format
 from muster.model.access import Role
 from muster.model.json import JsonObject
 
 router = APIRouter(route_class=StrictRoute, tags=["diagrams"])
-
-
-class Format(StrEnum):
-    JSON = "json"
-    MERMAID = "mermaid"
-    DOT = "dot"
-    SVG = "svg"
 
 
 _MEDIA = {
@@ -54,7 +47,7 @@ Wanted = Annotated[Format, Query(alias="format", description="What to draw.")]
     ),
 )
 async def visualize_saved(id: Id, caller: Viewer, parts: Given, form: Wanted = Format.JSON) -> Response:
-    return _drawn(await parts.library.visualize(id, caller, form.value), form)
+    return _drawn(await parts.library.visualize(id, caller, form), form)
 
 
 @router.post(
@@ -75,7 +68,7 @@ async def visualize_given(
     request: Request, caller: Viewer, parts: Given, form: Wanted = Format.JSON
 ) -> Response:
     document = await read_definition(request, parts.body_limit)
-    return _drawn(await parts.library.visualize_document(document, caller, form.value), form)
+    return _drawn(await parts.library.visualize_document(document, caller, form), form)
 
 
 def _drawn(made: str | JsonObject, form: Format) -> Response:

@@ -2,13 +2,13 @@
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from muster.app.cli.output import FAILED, AsJson, Stop, print_json, read_input, stop
+from muster.definitions.render import Format
 
 if TYPE_CHECKING:
     from muster.model.json import Json, JsonObject
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE…", help="JSON or YAML; `-` reads standard input.")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="JSON or YAML; `-` reads standard input.")]
-
-
-class Format(StrEnum):
-    JSON = "json"
-    MERMAID = "mermaid"
-    DOT = "dot"
-    SVG = "svg"
 
 
 def validate(files: Files, as_json: AsJson = False) -> None:
@@ -102,7 +95,7 @@ def diagram(
     if checked.definition is None:
         _print_problems(file, "", list(checked.problems))
         raise Stop("", FAILED)
-    made = render(draw(checked.definition, catalogue), form.value)
+    made = render(draw(checked.definition, catalogue), form)
     drawn = made if isinstance(made, str) else json.dumps(made, indent=2, ensure_ascii=False)
     if output is None:
         typer.echo(drawn.rstrip("\n"))

@@ -50,16 +50,7 @@ class TriggerStepParser:
         config = node.config
         implied = "event" if config.get("triggerEventName") or config.get("topic") else "manual"
         start = self._STARTS.get(str(config.get("triggerType", implied)), "Start")
-        named = [
-            f" {word} {shown(config[field])}"
-            for field, word in (
-                ("triggerEventName", "named"),
-                ("topic", "on"),
-                ("endpoint", "at"),
-                ("path", "at"),
-            )
-            if config.get(field)
-        ]
+        named = [f" {word} {shown(config[field])}" for field, word in self._WHERE if config.get(field)]
         signed = f", authenticated by {config['authentication']}" if config.get("authentication") else ""
         said = [f"{start}{''.join(named)}{signed}."]
         if config.get("condition"):

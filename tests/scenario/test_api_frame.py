@@ -10,6 +10,7 @@ from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from api_for_tests import Client, Documented
+from muster.api.problems import Code
 from muster.app.build import House, opened
 from muster.app.settings import Settings
 from muster.store.database import AsyncDatabase, CommitUnknown, ThreadedDatabase, Unavailable
@@ -83,6 +84,43 @@ def test_every_operation_documents_its_answers_and_its_body(documented: Document
             for status, answer in answers.items():
                 if status >= "400" and "/health" not in path:
                     assert list(answer["content"]) == ["application/problem+json"], name
+
+
+NOT_ABOUT_AN_OPERATION = {Code.METHOD_NOT_ALLOWED, Code.MALFORMED_REQUEST, Code.HEADERS_TOO_LARGE}
+
+
+def test_every_problem_that_an_operation_may_answer_is_in_the_document(documented: Documented) -> None:
+    said = "".join(
+        answer["description"]
+        for operations in documented.document["paths"].values()
+        for operation in operations.values()
+        for answer in operation["responses"].values()
+    )
+    assert {code for code in Code if f"`{code}`" not in said} == NOT_ABOUT_AN_OPERATION
+
+
+def test_whatever_writes_may_not_know_whether_it_has(documented: Documented) -> None:
+    writing = {
+        f"{method} {path}": operation["responses"]["503"]["description"]
+        for path, operations in documented.document["paths"].items()
+        for method, operation in operations.items()
+        if method != "get" and operation["x-role"] != "viewer"
+    }
+    assert len(writing) > 10
+    assert [name for name, said in writing.items() if "`OUTCOME_UNKNOWN`" not in said] == []
+    assert "`OUTCOME_UNKNOWN`" not in str(documented.document["paths"]["/api/workflow/validate"])
+
+
+async def test_a_body_that_may_be_left_out_is_documented_so(client: Client, documented: Documented) -> None:
+    optional = set()
+    for path, operations in documented.document["paths"].items():
+        for method, operation in operations.items():
+            if "requestBody" in operation:
+                answer = await client.request(method, path.replace("{id}", "nothing"))
+                if answer.status_code == 404:
+                    optional.add(f"{method} {path}")
+                assert operation["requestBody"]["required"] == (answer.status_code != 404), path
+    assert "post /api/workflow/{id}/activate" in optional
 
 
 def test_every_example_in_the_document_is_valid(documented: Documented) -> None:

@@ -111,3 +111,12 @@ async def test_an_institutes_administrator_makes_and_sees_its_own_tokens_only(
     assert own.json()["instituteId"] == "north"
     await client.post("/api/tokens", json={"name": "everywhere", "roles": ["viewer"]})
     assert {row["instituteId"] for row in (await north.get("/api/tokens")).json()["items"]} == {"north"}
+
+
+async def test_a_time_that_no_database_can_hold_is_the_callers_mistake(client: Client) -> None:
+    body = {"name": "x", "roles": ["viewer"], "expiresAt": "9999-12-31T23:59:59-23:00"}
+    answer = await client.post("/api/tokens", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_BODY")
+    assert [problem["code"] for problem in answer.json()["errors"]] == ["UNSTORABLE"]
+    listed = await client.get("/api/workflow/executions", params={"from": "0001-01-01T00:00:00+23:00"})
+    assert (listed.status_code, listed.json()["code"]) == (400, "INVALID_PARAMETER")

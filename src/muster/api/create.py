@@ -19,7 +19,7 @@ from muster.api.frame import Frame
 from muster.api.guard import OwnMachineOnly, as_refused
 from muster.api.metrics import HttpMetrics
 from muster.api.parts import Parts
-from muster.api.problems import Code, Refused, fault
+from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
     diagrams,
     executions,
@@ -35,7 +35,7 @@ from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
 from muster.definitions.ports import Stale, Taken
 from muster.engine.control import Conflict
-from muster.model.problems import Problem
+from muster.model.problems import AuthorError, Problem
 from muster.model.stored import BadCursor
 
 _log = structlog.get_logger("muster.api")
@@ -71,10 +71,11 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         Stale: _answering(_stale),
         Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         BadCursor: _answering(lambda error: Refused(Code.INVALID_CURSOR, "No list has given this cursor.")),
+        AuthorError: _unacceptable,
         RequestValidationError: _answering(_bad_parameters),
         HTTPException: _framework,
         ClientDisconnect: _left,
-        Exception: _answering(lambda error: fault()),
+        Exception: _answering(lambda error: our_fault()),
     }
     found.update(dict.fromkeys(parts.unavailable, _unavailable))
     found.update(dict.fromkeys(parts.unknown, _unknown))
@@ -105,6 +106,12 @@ def _bad_parameters(error: RequestValidationError) -> Refused:
         for detail in error.errors()
     ]
     return Refused(Code.INVALID_PARAMETER, " ".join(p.message for p in problems), problems=problems)
+
+
+async def _unacceptable(request: Request, error: AuthorError) -> Response:
+    """What no reader at the door has found wrong, such as a time that no database can hold."""
+    code = Code.INVALID_PARAMETER if request.method == "GET" else Code.INVALID_BODY
+    return refusal(Refused(code, f"{error}.", problems=error.problems))
 
 
 async def _framework(request: Request, error: HTTPException) -> Response:

@@ -8,13 +8,17 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from muster.api import shapes
+from muster.api import execution_shapes, shapes
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
 
 _PROBLEM = {"$ref": "#/components/schemas/ProblemDetails"}
 _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     shapes.Activate,
+    execution_shapes.Execute,
+    execution_shapes.Reason,
+    execution_shapes.Cancel,
+    execution_shapes.Retry,
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,
@@ -22,7 +26,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     shapes.Drawing,
 )
 _COMMON = (Code.UNKNOWN_PARAMETER, Code.NOT_LOOPBACK, Code.INTERNAL_ERROR)
-_GUARDED = (Code.UNAUTHENTICATED, Code.FORBIDDEN, Code.RATE_LIMITED)
+_GUARDED = (Code.UNAUTHENTICATED, Code.FORBIDDEN, Code.RATE_LIMITED, Code.PROVIDER_UNAVAILABLE)
 
 # FastAPI's own type for these keyword arguments is a plain dictionary.
 Arguments = dict[str, Any]
@@ -34,6 +38,7 @@ def described(
     role: Role | None = None,
     status: int = 200,
     body: Mapping[str, object] | None = None,
+    body_optional: bool = False,
     content: Mapping[str, object] | None = None,
     headers: Mapping[str, object] | None = None,
     notes: str = "",
@@ -41,7 +46,8 @@ def described(
 ) -> Arguments:
     """What a route's decorator says besides its path: the answer, every problem, the role and the body.
 
-    `also` are further answers that are no problems, by their status.
+    `body_optional`: an empty body means that every field is left out. `also` are further answers that are
+    no problems, by their status.
     """
     answer: dict[str, object] = {"description": "What was asked for." if shape or content else "Done."}
     if shape:
@@ -53,7 +59,7 @@ def described(
     extra: dict[str, object] = {"x-role": role.value if role else None}
     extra["security"] = [{"token": []}] if role else []
     if body:
-        extra["requestBody"] = {"required": True, "content": body}
+        extra["requestBody"] = {"required": not body_optional, "content": body}
         problems += (Code.BODY_TOO_LARGE, Code.BODY_TOO_SLOW, Code.MALFORMED_BODY)
     every = (*problems, *_COMMON, *(_GUARDED if role else ()))
     return {
@@ -141,6 +147,7 @@ def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
 
 TAGS = {
     "workflows": "Definitions and their numbered versions.",
+    "executions": "Runs of workflows: started, looked at, acted on.",
     "diagrams": "Definitions drawn.",
     "node templates": "Node configs that several nodes share.",
     "node types": "What nodes there are, and the JSON Schema of each one's config.",

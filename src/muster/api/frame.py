@@ -6,7 +6,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from muster.api.metrics import HttpMetrics
-from muster.api.problems import MEDIA_TYPE, fault, rendered
+from muster.api.problems import MEDIA_TYPE, our_fault, rendered
 from muster.api.tracing import RequestIds, current, ids_of
 
 _log = structlog.get_logger("muster.access")
@@ -85,7 +85,7 @@ class _Answer:
         """Answer for a fault, unless something has answered already; what has begun can only be cut off."""
         if self._started:
             return
-        refused = fault()
+        refused = our_fault()
         body = rendered(refused, self._ids.request_id)
         headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": refused.status, "headers": headers})

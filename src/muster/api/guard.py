@@ -39,10 +39,7 @@ def as_refused(error: AuthError) -> Refused:
 async def recognised(request: Request, role: Role) -> Caller:
     """The caller, if they may do what this role may, and have not asked too often."""
     parts = parts_of(request)
-    headers = request.headers
-    caller = await parts.authenticator.authenticate(
-        headers.get("authorization"), headers.get("host"), headers.get("origin")
-    )
+    caller = await parts.authenticator.authenticate(request.headers.get("authorization"))
     _count(parts, caller)
     require(caller, role)
     return caller

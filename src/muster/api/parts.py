@@ -31,14 +31,14 @@ class Tokens(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Condition:
     """How one dependency is."""
 
     up: bool
     details: JsonObject
 
 
-Check = Callable[[], Awaitable[Finding]]
+Check = Callable[[], Awaitable[Condition]]
 
 
 @dataclass(frozen=True, slots=True)

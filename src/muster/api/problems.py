@@ -15,6 +15,7 @@ MEDIA_TYPE = "application/problem+json"
 class Code(StrEnum):
     """What callers may branch on. The reference page explains each; none is ever renamed."""
 
+    MALFORMED_REQUEST = "MALFORMED_REQUEST"
     MALFORMED_BODY = "MALFORMED_BODY"
     UNKNOWN_PARAMETER = "UNKNOWN_PARAMETER"
     INVALID_PARAMETER = "INVALID_PARAMETER"
@@ -34,12 +35,15 @@ class Code(StrEnum):
     INVALID_DEFINITION = "INVALID_DEFINITION"
     EXPRESSION_ERROR = "EXPRESSION_ERROR"
     RATE_LIMITED = "RATE_LIMITED"
+    HEADERS_TOO_LARGE = "HEADERS_TOO_LARGE"
     INTERNAL_ERROR = "INTERNAL_ERROR"
     UNAVAILABLE = "UNAVAILABLE"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+    PROVIDER_UNAVAILABLE = "PROVIDER_UNAVAILABLE"
 
 
 MEANINGS: Mapping[Code, tuple[int, str]] = {
+    Code.MALFORMED_REQUEST: (400, "This is not HTTP that can be read; the connection ends."),
     Code.MALFORMED_BODY: (400, "The body is not JSON or YAML that can be read; `errors` says where."),
     Code.UNKNOWN_PARAMETER: (400, "A query parameter that this endpoint does not have."),
     Code.INVALID_PARAMETER: (400, "A parameter or header whose value cannot be used."),
@@ -59,9 +63,11 @@ MEANINGS: Mapping[Code, tuple[int, str]] = {
     Code.INVALID_DEFINITION: (422, "The workflow has mistakes; `errors` lists all of them."),
     Code.EXPRESSION_ERROR: (422, "The expression does not parse, or fails on this context."),
     Code.RATE_LIMITED: (429, "Too many requests; `Retry-After` says when to come back."),
+    Code.HEADERS_TOO_LARGE: (431, "The headers are over the limit; the connection ends."),
     Code.INTERNAL_ERROR: (500, "A fault of ours. The log has it under the request's id."),
     Code.UNAVAILABLE: (503, "The database cannot be reached. Nothing was written; try again."),
     Code.OUTCOME_UNKNOWN: (503, "The database left during the commit: look before you repeat."),
+    Code.PROVIDER_UNAVAILABLE: (503, "The OpenID provider has never been reached: no token can be checked."),
 }
 
 
@@ -85,7 +91,7 @@ class Refused(Exception):
         self.headers = dict(headers or {})
 
 
-def fault() -> Refused:
+def our_fault() -> Refused:
     """What a caller is told of a fault of ours: nothing but where to look."""
     return Refused(Code.INTERNAL_ERROR, "Something went wrong here. The log has it under this request's id.")
 

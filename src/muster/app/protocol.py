@@ -1,10 +1,16 @@
 """HTTP as uvicorn speaks it, with the bounds that it lacks: how large headers may be, and how slow."""
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
-import orjson
+import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from muster.api.problems import MEDIA_TYPE, Code, Refused, rendered
+from muster.api.tracing import ids_of
+
+_log = structlog.get_logger("muster.access")
 
 HEADER_BYTES = 65_536
 HEADER_SECONDS = 15.0
@@ -61,10 +67,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """Refuse what cannot be read as a request, as a problem like every other."""
         if self._too_large:
             self._refuse(
-                431, "Request Header Fields Too Large", "HEADERS_TOO_LARGE", "The headers are too large."
+                Refused(Code.HEADERS_TOO_LARGE, f"The headers are larger than {HEADER_BYTES} bytes.")
             )
         else:
-            self._refuse(400, "Bad Request", "MALFORMED_REQUEST", "This is not HTTP that can be read.")
+            self._refuse(Refused(Code.MALFORMED_REQUEST, "This is not HTTP that can be read."))
 
     def _count(self, size: int) -> None:
         self._parsed += size
@@ -87,13 +93,19 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.close()
 
-    def _refuse(self, status: int, title: str, code: str, detail: str) -> None:
-        body = orjson.dumps(
-            {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail}
-        )
-        self.transport.write(
-            f"HTTP/1.1 {status} {title}\r\nContent-Type: application/problem+json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
-            + body
-        )
+    def _refuse(self, refused: Refused) -> None:
+        ids = ids_of(None, None)  # what the caller sent is not to be read
+        body = rendered(refused, ids.request_id)
+        headers = {
+            "Content-Type": MEDIA_TYPE,
+            "Content-Length": str(len(body)),
+            "X-Content-Type-Options": "nosniff",
+            "X-Request-Id": ids.request_id,
+            "X-Trace-Id": ids.trace_id,
+            "Connection": "close",
+        }
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        title = HTTPStatus(refused.status).phrase
+        self.transport.write(f"HTTP/1.1 {refused.status} {title}\r\n{lines}\r\n".encode() + body)
         self.transport.close()
+        _log.info("request refused", code=refused.code, request_id=ids.request_id, trace_id=ids.trace_id)

@@ -134,7 +134,7 @@ class UtcTime(TypeDecorator[datetime]):
             return None
         if value.tzinfo is None:
             raise Unstorable(f"the time {value.isoformat()} has no time zone, so it cannot be stored")
-        moment = value.astimezone(UTC)
+        moment = _in_utc(value)
         match dialect.name:
             case "postgresql":
                 return moment
@@ -149,6 +149,13 @@ class UtcTime(TypeDecorator[datetime]):
         moment: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
         # MariaDB has no zones, and asyncpg gives the last moment of the year 9999 without one.
         return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def _in_utc(value: datetime) -> datetime:
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise Unstorable(f"the time {value.isoformat()} is before year 1 or after year 9999 in UTC") from None
 
 
 def time_text(moment: datetime) -> str:

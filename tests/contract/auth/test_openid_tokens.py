@@ -120,12 +120,11 @@ async def test_the_authenticator_takes_it_under_any_host_and_asks_for_one_where_
         return None
 
     door = Authenticator(TokenVerifier(no_tokens, clock), verifier)
-    found = await door.authenticate(
-        f"Bearer {oidc.token('viewer')}", "muster.example", "https://muster.example"
-    )
+    door.check_address("muster.example", "https://muster.example")
+    found = await door.authenticate(f"Bearer {oidc.token('viewer')}")
     assert found.how == How.OIDC
     with pytest.raises(AuthError) as refused:
-        await door.authenticate(None, "localhost", None)
+        await door.authenticate(None)
     assert (refused.value.status, refused.value.challenge) == (401, "Bearer")
 
 
@@ -400,7 +399,7 @@ async def test_a_provider_that_was_never_reached_is_unavailable_and_tried_again_
         verifier = OidcVerifier(own_oidc.issuer, own_oidc.audience, "roles", http, clock)
         with pytest.raises(ProviderUnavailable) as refused:
             await verifier.verify(token)
-        assert (refused.value.status, refused.value.code) == (503, "UNAVAILABLE")
+        assert (refused.value.status, refused.value.code) == (503, "PROVIDER_UNAVAILABLE")
         assert own_oidc.issuer not in refused.value.message
 
         wire.cut = False

@@ -10,6 +10,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from uvicorn.server import ServerState
 
+from muster.api.shapes import ProblemDetails
 from muster.app import protocol
 from muster.app.protocol import BoundedProtocol
 
@@ -62,10 +63,14 @@ async def test_headers_past_the_bound_are_refused_and_the_connection_ends(reques
     assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "HEADERS_TOO_LARGE"
 
 
-async def test_what_is_not_http_is_refused_as_a_problem() -> None:
+async def test_what_is_not_http_is_refused_as_a_problem_like_every_other() -> None:
     answer = await answered(b"\x16\x03\x01 not http\r\n\r\n")
-    assert answer.startswith(b"HTTP/1.1 400")
-    assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "MALFORMED_REQUEST"
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    problem = json.loads(body)
+    assert (problem["code"], problem["type"]) == ("MALFORMED_REQUEST", "/docs#MALFORMED_REQUEST")
+    assert f"X-Request-Id: {problem['requestId']}".encode() in head.splitlines()
+    ProblemDetails.model_validate(problem)
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n"], ids=["silence", "half a header"])

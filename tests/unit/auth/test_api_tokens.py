@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.api.auth import Authenticator, AuthError, TokenVerifier, hash_token, new_token
 from muster.model.access import Caller, How, Role
@@ -105,24 +106,26 @@ async def test_an_unknown_token_gets_the_same_answer_as_an_expired_one() -> None
 
 
 async def test_on_loopback_without_a_provider_a_caller_is_admin() -> None:
-    found = await authenticator().authenticate(None, "127.0.0.1:8080", None)
+    found = await authenticator().authenticate(None)
     assert (found.how, found.roles, found.institute_id) == (How.LOOPBACK, {Role.ADMIN}, None)
 
 
 async def test_a_token_narrows_a_caller_on_loopback_to_its_roles() -> None:
-    found = await authenticator().authenticate(f"bearer {TOKEN}", "localhost:8080", "http://localhost:8080")
+    found = await authenticator().authenticate(f"bearer {TOKEN}")
     assert (found.how, found.may(Role.ADMIN)) == (How.TOKEN, False)
 
 
 @pytest.mark.parametrize(("host", "origin"), [("evil.example", None), ("localhost", "https://evil.example")])
-async def test_not_even_a_good_token_is_heard_from_a_rebound_page(host: str, origin: str | None) -> None:
-    with pytest.raises(AuthError) as refused:
-        await authenticator().authenticate(f"Bearer {TOKEN}", host, origin)
+def test_an_address_that_is_not_this_machines_is_refused_and_logged(host: str, origin: str | None) -> None:
+    with capture_logs() as lines, pytest.raises(AuthError) as refused:
+        authenticator().check_address(host, origin)
     assert refused.value.status == 403
+    assert [(line["event"], line["code"]) for line in lines] == [("caller refused", "NOT_LOOPBACK")]
 
 
 async def test_insecure_means_that_anybody_is_admin_under_any_name() -> None:
-    found = await authenticator(insecure=True).authenticate(None, "muster.example", "https://else.example")
+    authenticator(insecure=True).check_address("muster.example", "https://else.example")
+    found = await authenticator(insecure=True).authenticate(None)
     assert (found.how, found.may(Role.ADMIN)) == (How.INSECURE, True)
 
 
@@ -132,6 +135,6 @@ async def test_insecure_means_that_anybody_is_admin_under_any_name() -> None:
 @pytest.mark.parametrize("insecure", [False, True])
 async def test_bad_credentials_are_refused_rather_than_taken_for_none(header: str, insecure: bool) -> None:
     with pytest.raises(AuthError) as refused:
-        await authenticator(insecure).authenticate(header, "localhost", None)
+        await authenticator(insecure).authenticate(header)
     assert (refused.value.status, refused.value.code) == (401, "UNAUTHENTICATED")
     assert (refused.value.challenge or "").startswith("Bearer")

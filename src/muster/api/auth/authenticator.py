@@ -1,5 +1,8 @@
 """From a request's headers to a caller."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import structlog
 
 from muster.api.auth.errors import AuthError, credentials_missing, not_recognised
@@ -23,19 +26,19 @@ class Authenticator:
         self._oidc = oidc
         self._insecure = insecure
 
-    async def authenticate(self, authorization: str | None, host: str | None, origin: str | None) -> Caller:
-        """The caller, from the headers `Authorization`, `Host` and `Origin`. Raises `AuthError`."""
-        try:
-            self.check_address(host, origin)
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """The caller, from the header `Authorization` of a request whose address was checked.
+
+        Raises `AuthError`.
+        """
+        with _logged():
             return await self._recognise(authorization)
-        except AuthError as refused:
-            _log.info("caller refused", status=refused.status, code=refused.code, reason=refused.reason)
-            raise
 
     def check_address(self, host: str | None, origin: str | None) -> None:
-        """What holds for the endpoints that are open to everybody, too. Raises `AuthError`."""
+        """From the headers `Host` and `Origin`, of every request there is. Raises `AuthError`."""
         if self._oidc is None and not self._insecure:
-            check_loopback(host, origin)
+            with _logged():
+                check_loopback(host, origin)
 
     async def _recognise(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -51,6 +54,15 @@ class Authenticator:
         if self._oidc is not None:
             raise credentials_missing()
         return _ANYBODY if self._insecure else _LOCAL_ADMIN
+
+
+@contextmanager
+def _logged() -> Iterator[None]:
+    try:
+        yield
+    except AuthError as refused:
+        _log.info("caller refused", status=refused.status, code=refused.code, reason=refused.reason)
+        raise
 
 
 def require(caller: Caller, needed: Role) -> None:

@@ -28,7 +28,10 @@ class ProviderUnavailable(AuthError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            503, "UNAVAILABLE", "The identity provider cannot be reached, so no token can be checked.", reason
+            503,
+            "PROVIDER_UNAVAILABLE",
+            "The OpenID provider cannot be reached, so no token can be checked.",
+            reason,
         )
 
 

@@ -55,6 +55,7 @@ _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
         Code.NOT_FOUND,
         Code.CONFLICT,
         Code.UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
         role=Role.OPERATOR,
         status=202,
         body=json_body(Execute, _EXAMPLE),
@@ -133,6 +134,7 @@ ACTIONS = (
     Code.UNSUPPORTED_MEDIA_TYPE,
     Code.CONFLICT,
     Code.UNAVAILABLE,
+    Code.OUTCOME_UNKNOWN,
 )
 
 
@@ -140,7 +142,11 @@ ACTIONS = (
     "/api/workflow/executions/{id}/pause",
     summary="Let nothing new begin in it",
     **described(
-        ExecutionWhole, *ACTIONS, role=Role.OPERATOR, body=json_body(Reason, {"reason": "maintenance"})
+        ExecutionWhole,
+        *ACTIONS,
+        role=Role.OPERATOR,
+        body=json_body(Reason, {"reason": "maintenance"}),
+        body_optional=True,
     ),
 )
 async def pause(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
@@ -151,7 +157,13 @@ async def pause(id: Id, request: Request, caller: Operator, parts: Given) -> Res
 @router.post(
     "/api/workflow/executions/{id}/resume",
     summary="Let it go on",
-    **described(ExecutionWhole, *ACTIONS, role=Role.OPERATOR, body=json_body(Reason, {"reason": "done"})),
+    **described(
+        ExecutionWhole,
+        *ACTIONS,
+        role=Role.OPERATOR,
+        body=json_body(Reason, {"reason": "done"}),
+        body_optional=True,
+    ),
 )
 async def resume(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
@@ -162,7 +174,11 @@ async def resume(id: Id, request: Request, caller: Operator, parts: Given) -> Re
     "/api/workflow/executions/{id}/cancel",
     summary="End it",
     **described(
-        ExecutionWhole, *ACTIONS, role=Role.OPERATOR, body=json_body(Cancel, {"reason": "no longer needed"})
+        ExecutionWhole,
+        *ACTIONS,
+        role=Role.OPERATOR,
+        body=json_body(Cancel, {"reason": "no longer needed"}),
+        body_optional=True,
     ),
 )
 async def cancel(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
@@ -175,7 +191,11 @@ async def cancel(id: Id, request: Request, caller: Operator, parts: Given) -> Re
     "/api/workflow/executions/{id}/retry",
     summary="Try it again, from where it failed or an earlier node",
     **described(
-        ExecutionWhole, *ACTIONS, role=Role.OPERATOR, body=json_body(Retry, {"reason": "the server is back"})
+        ExecutionWhole,
+        *ACTIONS,
+        role=Role.OPERATOR,
+        body=json_body(Retry, {"reason": "the server is back"}),
+        body_optional=True,
     ),
 )
 async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
@@ -188,7 +208,12 @@ async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Res
     "/api/workflow/executions/{id}/replay",
     summary="Start anew with what it was started with",
     **described(
-        Started, *ACTIONS, role=Role.OPERATOR, status=202, body=json_body(Reason, {"reason": "once more"})
+        Started,
+        *ACTIONS,
+        role=Role.OPERATOR,
+        status=202,
+        body=json_body(Reason, {"reason": "once more"}),
+        body_optional=True,
     ),
 )
 async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Response:

@@ -9,7 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from muster.api.answers import answer
 from muster.api.describe import Arguments, described
 from muster.api.guard import recognised
-from muster.api.parts import Check, Finding, Given, Parts
+from muster.api.parts import Check, Condition, Given, Parts
 from muster.api.shapes import Alive, Component, Health
 from muster.api.strict import StrictRoute
 from muster.model.access import Role
@@ -26,7 +26,7 @@ async def _examined(check: Check) -> Component:
         async with asyncio.timeout(_PATIENCE):
             found = await check()
     except TimeoutError:
-        found = Finding(False, {"reason": f"no answer within {_PATIENCE:g} s"})
+        found = Condition(False, {"reason": f"no answer within {_PATIENCE:g} s"})
     latency = round((time.perf_counter() - started) * 1000, 2)
     return Component(status="UP" if found.up else "DOWN", details={**found.details, "latencyMs": latency})
 

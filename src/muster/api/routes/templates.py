@@ -44,6 +44,7 @@ Id = Annotated[str, Path(description="A template's id.")]
         Code.UNSUPPORTED_MEDIA_TYPE,
         Code.TAKEN,
         Code.UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
         role=Role.EDITOR,
         status=201,
         body=_BODY,
@@ -90,6 +91,7 @@ async def get_template(id: Id, caller: Viewer, parts: Given) -> Response:
         Code.UNSUPPORTED_MEDIA_TYPE,
         Code.STALE_VERSION,
         Code.UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
         role=Role.EDITOR,
         body=_BODY,
         headers=_ETAG,
@@ -110,7 +112,7 @@ async def replace_template(request: Request, id: Id, caller: Editor, parts: Give
 @router.delete(
     "/api/workflow/node-templates/{id}",
     summary="Delete a template",
-    **described(None, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.EDITOR, status=204),
+    **described(None, Code.NOT_FOUND, Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN, role=Role.EDITOR, status=204),
 )
 async def delete_template(id: Id, caller: Editor, parts: Given) -> Response:
     await parts.library.delete_template(id, caller)

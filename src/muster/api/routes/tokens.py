@@ -31,6 +31,7 @@ _EXAMPLE = {"name": "warehouse events", "roles": ["producer"], "expiresAt": "203
         Code.INVALID_BODY,
         Code.UNSUPPORTED_MEDIA_TYPE,
         Code.UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
         role=Role.ADMIN,
         status=201,
         body=json_body(TokenBody, _EXAMPLE),
@@ -70,7 +71,7 @@ async def list_tokens(caller: Admin, parts: Given, listed: Listed) -> Response:
 @router.delete(
     "/api/tokens/{id}",
     summary="Revoke a token",
-    **described(None, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.ADMIN, status=204),
+    **described(None, Code.NOT_FOUND, Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN, role=Role.ADMIN, status=204),
 )
 async def revoke_token(id: str, caller: Admin, parts: Given) -> Response:
     if not await parts.tokens.revoke(caller.institute_id, id, _audit(id, "revoke", caller)):

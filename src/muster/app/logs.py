@@ -9,9 +9,10 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from muster.app.settings import LogSettings
+from muster.store.address import masked
 
 _SECRET_NAMES = re.compile(r"password|passwd|secret|token|authorization|api[-_]?key|cookie", re.IGNORECASE)
-_URL_PASSWORD = re.compile(r"(\w+://[^:/@\s]*:)[^@/\s]+@")
+_MASK = "********"
 
 
 def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
@@ -48,21 +49,27 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
 
 def _rendering(settings: LogSettings, stream: TextIO) -> list[Processor]:
     text = settings.format == "text" or (settings.format == "auto" and stream.isatty())
+    renderer: Processor
     if text:
         # Plain tracebacks: the pretty ones print local variables, and those may hold a payload.
         plain = structlog.dev.plain_traceback
-        return [
-            without_secrets,
-            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain),
-        ]
-    return [structlog.processors.format_exc_info, without_secrets, structlog.processors.JSONRenderer()]
+        renderer = structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)
+    else:
+        renderer = structlog.processors.JSONRenderer()
+    # Exceptions become text before the last look, so that it is a look at them too.
+    return [structlog.processors.format_exc_info, without_secrets, renderer]
 
 
 def without_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
     """A last look at every line: values under telling names are masked, and so are passwords in URLs."""
-    for name, value in event.items():
-        if _SECRET_NAMES.search(name):
-            event[name] = "********"
-        elif isinstance(value, str) and "://" in value:
-            event[name] = _URL_PASSWORD.sub(r"\1********@", value)
-    return event
+    return {name: _shown(name, value) for name, value in event.items()}
+
+
+def _shown(name: str, value: object) -> object:
+    if _SECRET_NAMES.search(name):
+        return _MASK
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, dict):
+        return {inner: _shown(str(inner), each) for inner, each in value.items()}
+    return [_shown("", each) for each in value] if isinstance(value, list | tuple) else value

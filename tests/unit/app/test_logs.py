@@ -49,7 +49,7 @@ def test_secrets_are_masked_by_name_and_in_urls() -> None:
     configure_logs(LogSettings(), stream)
     structlog.get_logger("x").info("opened", password="hunter2", url="postgresql://me:hunter2@db/x")
     assert "hunter2" not in stream.getvalue()
-    assert "postgresql://me:********@db/x" in stream.getvalue()
+    assert "postgresql://me:***@db/x" in stream.getvalue()
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
@@ -70,3 +70,19 @@ def test_what_is_below_the_level_is_left_out() -> None:
     configure_logs(LogSettings(level="warning"), stream)
     structlog.get_logger("x").info("chatter")
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+@pytest.mark.parametrize("url", ["postgresql://me:hunter2@db/x", "postgresql://me:s/hunter2@db/x"])
+def test_a_password_in_an_exceptions_words_is_masked(form: str, url: str) -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings.model_validate({"format": form}), stream)
+    try:
+        raise RuntimeError(f"cannot reach {url}")
+    except RuntimeError as error:
+        structlog.get_logger("x").exception(
+            "failed", reason=str(error), tried=[url], about={"password": "hunter2"}
+        )
+        logging.getLogger("library").exception("failed")
+    assert stream.getvalue().count("cannot reach postgresql://me:***@db/x") == 3
+    assert "hunter2" not in stream.getvalue()

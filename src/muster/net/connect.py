@@ -19,7 +19,7 @@ SocketOptions: TypeAlias = Iterable[
 ]
 
 
-class Refused(Exception):
+class NotAllowed(Exception):
     """The policy does not let this host be reached."""
 
     def __init__(self, host: str, reach: Reach) -> None:
@@ -74,7 +74,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         for address in addresses:
             reach = self._policy.refusal(address)
             if reach is not None:
-                raise Refused(host, reach)
+                raise NotAllowed(host, reach)
         return addresses
 
     async def _resolved(self, host: str, deadline: float) -> Sequence[Address]:

@@ -10,7 +10,7 @@ import httpcore
 import httpx
 
 from muster.engine.state import Failure
-from muster.net.connect import CheckedBackend, NotResolved, Refused, Resolve, resolve
+from muster.net.connect import CheckedBackend, NotAllowed, NotResolved, Resolve, resolve
 from muster.net.decode import BadEncoding, Body, TooLarge
 from muster.net.egress import EgressPolicy
 from muster.net.limits import PerHost
@@ -65,7 +65,7 @@ class HttpClient:
             return Failure("Timeout", f"{whom} did not answer within {request.seconds:g} s", retryable=True)
         except BadUrl as bad:
             return Failure("BadUrl", f"{whom}: {bad}" if whom.host else str(bad))
-        except Refused as refused:
+        except NotAllowed as refused:
             return Failure("EgressRefused", str(refused))
         except TooLarge:
             return Failure("TooLarge", f"{whom} answered with more than {self._limits.answer:,} bytes")

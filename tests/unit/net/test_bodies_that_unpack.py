@@ -33,6 +33,7 @@ def raw_deflate(data: bytes) -> bytes:
         ("deflate", raw_deflate(TEXT)),
         ("deflate, gzip", gzip.compress(zlib.compress(TEXT))),
     ],
+    ids=["nothing", "identity", "gzip", "x-gzip", "zlib", "raw deflate", "both"],  # gzip holds the time
 )
 @pytest.mark.parametrize("step", [1, 7, 100_000])
 def test_every_packing_that_we_ask_for_is_unpacked(encoding: str, packed: bytes, step: int) -> None:

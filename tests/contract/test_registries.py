@@ -183,7 +183,8 @@ async def test_a_password_stays_with_the_address_that_it_was_for(sources: Source
     [
         ("shop", "no database address"),
         ("oracle://db/x", "no database address"),
-        ("postgresql://db", "name is missing"),
+        ("postgresql://db", "no database address"),
+        ("postgresql://ada:hunter2/shop", "no database address"),
         ("postgresql://db/x?passfile=/etc/passwd", "`passfile`"),
         ("mariadb://db/x?init_command=DROP", "`init_command`"),
         ("mariadb://db/x?read_default_file=x", "`read_default_file`"),
@@ -199,6 +200,7 @@ async def test_an_address_that_cannot_be_one_is_refused(
     with pytest.raises(AuthorError, match=told) as refused:
         await sources.create(SourceDraft("x", "", url, may_use_files=True), AUDIT)
     assert refused.value.problems[0].pointer == "/url"
+    assert "hunter2" not in str(refused.value)
 
 
 async def test_who_may_not_choose_files_of_this_machine_gets_none(sources: SourceRepository) -> None:

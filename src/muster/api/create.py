@@ -21,12 +21,16 @@ from muster.api.metrics import HttpMetrics
 from muster.api.parts import Parts
 from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
+    actions,
     diagrams,
     executions,
     expressions,
     health,
     node_types,
     pages,
+    queries,
+    secrets,
+    sources,
     templates,
     tokens,
     workflows,
@@ -37,10 +41,12 @@ from muster.definitions.ports import Stale, Taken
 from muster.engine.control import Conflict
 from muster.model.problems import AuthorError, Problem
 from muster.model.stored import BadCursor
+from muster.nodes.data_ports import InUse, NotConfigured
 
 _log = structlog.get_logger("muster.api")
 
-_WEB = (node_types, templates, diagrams, executions, workflows, expressions, tokens, pages)
+_REGISTRIES = (sources, queries, actions, secrets)
+_WEB = (node_types, templates, diagrams, executions, workflows, expressions, tokens, *_REGISTRIES, pages)
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
 
@@ -70,6 +76,8 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         Taken: _answering(lambda error: Refused(Code.TAKEN, f"{error.key!r} is in use already.")),
         Stale: _answering(_stale),
         Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
+        InUse: _answering(lambda error: Refused(Code.CONFLICT, f"{error.key!r} is in use, so it stays.")),
+        NotConfigured: _answering(lambda error: Refused(Code.NOT_CONFIGURED, str(error))),
         BadCursor: _answering(lambda error: Refused(Code.INVALID_CURSOR, "No list has given this cursor.")),
         AuthorError: _unacceptable,
         RequestValidationError: _answering(_bad_parameters),
@@ -111,7 +119,8 @@ def _bad_parameters(error: RequestValidationError) -> Refused:
 async def _unacceptable(request: Request, error: AuthorError) -> Response:
     """What no reader at the door has found wrong, such as a time that no database can hold."""
     code = Code.INVALID_PARAMETER if request.method == "GET" else Code.INVALID_BODY
-    return refusal(Refused(code, f"{error}.", problems=error.problems))
+    detail = str(error).rstrip(".")
+    return refusal(Refused(code, f"{detail}.", problems=error.problems))
 
 
 async def _framework(request: Request, error: HTTPException) -> Response:

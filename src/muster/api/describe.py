@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from muster.api import execution_shapes, shapes
+from muster.api import execution_shapes, registry_shapes, shapes
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
 
@@ -22,6 +22,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,
+    *registry_shapes.BODIES,
     shapes.ProblemDetails,
     shapes.Drawing,
 )
@@ -152,6 +153,10 @@ TAGS = {
     "node templates": "Node configs that several nodes share.",
     "node types": "What nodes there are, and the JSON Schema of each one's config.",
     "expressions": "The language inside `#{}`.",
+    "data sources": "The databases that queries and actions reach.",
+    "queries": "SQL that reads, by key.",
+    "actions": "SQL that writes, by key.",
+    "secrets": "Values that come in and never go out.",
     "tokens": "API tokens for programs.",
     "health": "Whether this instance is well.",
 }

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from muster.api.auth import Authenticator
 from muster.api.rates import Rates
+from muster.api.registry_parts import Registries
 from muster.definitions.library import Library
 from muster.engine.control import Control
 from muster.kit.clock import Clock
@@ -51,6 +52,7 @@ class Parts:
     control: Control
     node_types: Mapping[str, NodeType]
     tokens: Tokens
+    registries: Registries
     authenticator: Authenticator
     rates: Rates
     registry: CollectorRegistry

@@ -18,6 +18,7 @@ from muster.api.create import create_api
 from muster.api.parts import Check, Condition, Parts
 from muster.api.rates import Rates
 from muster.app.catalogue import standard_catalogue
+from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.network import network_effects
 from muster.app.settings import Settings
@@ -37,6 +38,7 @@ from muster.store.migrations.runner import MigrationFailed, NewerSchema, migrate
 from muster.store.open import FILE_NAME, open_database
 from muster.store.templates import TemplateRepository
 from muster.store.tokens import TokenRepository
+from muster.store.vault import BadKey, Vault
 from muster.store.workflows import WorkflowRepository
 
 _log = structlog.get_logger("muster.build")
@@ -80,15 +82,20 @@ async def opened(
         await migrated(database)
         storage = _storage(database, clock)
         catalogue = standard_catalogue()
+        data = await stack.enter_async_context(
+            data_parts(database, clock, _vault(settings), settings.data_dir, file)
+        )
         limits = Limits(bytes=settings.api.body_limit)
-        library = Library(storage.workflows, storage.templates, catalogue, ids, limits)
+        library = Library(
+            storage.workflows, storage.templates, catalogue, ids, limits, registered=data.registered
+        )
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
         registry = _registry(settings)
         committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
         stack.push_async_callback(committer.close)
         deliveries = DeliveryRepository(database, committer)
         effects = await stack.enter_async_context(network_effects(settings, deliveries, storage.templates))
-        handlers = Handlers(effects, pure_handlers(), wait_handlers())
+        handlers = Handlers({**effects, **data.effects}, pure_handlers(), wait_handlers())
         control = await stack.enter_async_context(
             running_engine(
                 settings, database, committer, storage.workflows, library, catalogue, handlers, clock, ids
@@ -100,6 +107,7 @@ async def opened(
             control=control,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
+            registries=data.registries,
             authenticator=_authenticator(settings, storage, http, clock),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,
@@ -199,6 +207,14 @@ async def _database(settings: Settings) -> AsyncIterator[Database]:
         yield database
     finally:
         await database.close()
+
+
+def _vault(settings: Settings) -> Vault | None:
+    key = settings.secret_key
+    try:
+        return None if key is None else Vault.of(key.get_secret_value())
+    except BadKey as error:
+        raise CannotOpen(f"{error}.") from None
 
 
 def _storage(database: Database, clock: Clock) -> Storage:

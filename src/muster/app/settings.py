@@ -122,9 +122,7 @@ class SmtpSettings(Group):
     )
     username: str | None = Field(default=None, description="Who logs in there.")
     password: SecretStr | None = Field(default=None, description="And with what.")
-    sender: str = Field(
-        default="muster@localhost", description="Whom mail is from by default."
-    )
+    sender: str = Field(default="muster@localhost", description="Whom mail is from by default.")
     domain: str | None = Field(default=None, description="The domain of Message-IDs; else the sender's.")
     connections: int = Field(default=4, ge=1, description="Connections that are kept.")
     rate: float = Field(default=10.0, gt=0, description="Messages a second.")
@@ -210,6 +208,10 @@ class Settings(Group):
     insecure: bool = Field(
         default=False,
         description="Listen beyond loopback without an OpenID provider: anyone who connects is admin.",
+    )
+    secret_key: SecretStr | None = Field(
+        default=None,
+        description="What encrypts secrets: 32 bytes in Base64; several with commas, the newest first.",
     )
     database: DatabaseSettings = DatabaseSettings()
     oidc: OidcSettings = OidcSettings()

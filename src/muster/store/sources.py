@@ -148,8 +148,8 @@ class SourceRepository:
     def _checked(self, url: str, may_use_files: bool) -> URL:
         try:
             address = parse_address(url)
-        except BadAddress as error:
-            raise _wrong("/url", f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+        except BadAddress:
+            raise _no_address() from None
         if address.drivername == SQLITE:
             if not may_use_files:
                 raise _wrong("/url", "A file of this machine is not an institute's to choose.")
@@ -182,13 +182,19 @@ def _without_password(url: str) -> tuple[str, str | None]:
         return url.strip(), None
     try:
         password = parse_address(url).password
-    except BadAddress as error:
-        raise _wrong("/url", f"{str(error)[0].upper()}{str(error)[1:]}.") from None
+    except BadAddress:
+        raise _no_address() from None
     parts = urlsplit(f"//{rest}")
     credentials, at, hosts = parts.netloc.rpartition("@")
     query = urlencode([(name, value) for name, value in parse_qsl(parts.query) if name != "password"])
     shown = f"{scheme}://{credentials.partition(':')[0]}{at}{hosts}{parts.path}{'?' if query else ''}{query}"
     return shown, str(password) if password else None
+
+
+def _no_address() -> AuthorError:
+    """What was written is not repeated: where an address went wrong, a password may be anywhere in it."""
+    expected = "sqlite:///file, postgresql://user@host/database or mariadb://user@host/database"
+    return _wrong("/url", f"This is no database address, such as {expected}.")
 
 
 def _wrong(pointer: str, message: str) -> AuthorError:

@@ -1,0 +1,56 @@
+"""Queries, actions, data sources and secrets, put together."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.api.registry_parts import Registries
+from muster.engine.handlers import Effect
+from muster.kit.clock import Clock
+from muster.nodes.action import Action
+from muster.nodes.data_ports import ActionFunction
+from muster.nodes.query import Query
+from muster.store.database import Database
+from muster.store.queries import ActionRepository, QueryRepository, RegisteredRepository
+from muster.store.secrets import SecretRepository
+from muster.store.sources import SourceRepository
+from muster.store.sql_runner import SqlRunner
+from muster.store.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class DataParts:
+    registries: Registries
+    registered: RegisteredRepository
+    effects: Mapping[str, Effect]
+
+
+@asynccontextmanager
+async def data_parts(
+    database: Database,
+    clock: Clock,
+    vault: Vault | None,
+    folder: Path,
+    own: Path | None,
+    functions: Mapping[str, ActionFunction] | None = None,
+) -> AsyncIterator[DataParts]:
+    """What runs on other databases; their pools are closed at the end. `functions` are plug-ins' actions."""
+    sources = SourceRepository(database, clock, vault, folder, own)
+    registered = RegisteredRepository(database)
+    registries = Registries(
+        sources,
+        QueryRepository(database, clock),
+        ActionRepository(database, clock),
+        SecretRepository(database, clock, vault),
+        frozenset(functions or ()),
+    )
+    runner = SqlRunner(sources, clock)
+    effects: dict[str, Effect] = {
+        "QUERY": Query(registered, runner),
+        "ACTION": Action(registered, runner, functions or {}),
+    }
+    try:
+        yield DataParts(registries, registered, effects)
+    finally:
+        await runner.close()

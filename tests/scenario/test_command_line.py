@@ -5,15 +5,19 @@ import json
 import logging
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import structlog
+import yaml
 
 from muster.app.cli import main
+from muster.store.folder import DataFolder
 
 GOOD = "workflow:\n  name: Hello\n  nodes:\n    - {id: stop, type: NOOP, config: {}}\n"
 BAD = "workflow:\n  name: Hello\n  nodes:\n    - id: a\n      type: TRANSFOM\n    - {id: a, type: NOOP}\n"
@@ -277,3 +281,72 @@ def test_a_database_that_cannot_be_opened_is_named_without_its_password(
     assert ended.code == 3
     assert sentence in ended.err
     assert "hunter2" not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "not_loaded"),
+    [
+        (["--help"], {"fastapi", "sqlalchemy", "jsonschema", "jsonpath", "yaml"}),
+        (["eval", "1 + 1"], {"fastapi", "sqlalchemy", "jsonschema", "jsonpath", "yaml"}),
+        (["diagram", "-"], {"fastapi", "sqlalchemy"}),
+    ],
+)
+def test_a_command_loads_no_more_than_it_needs(arguments: list[str], not_loaded: set[str]) -> None:
+    program = (
+        "import sys\nfrom muster.app.cli import main\n"
+        f"sys.argv = ['muster', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code, ended.code\n"
+        f"print(sorted({not_loaded!r} & set(sys.modules)))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], input=GOOD, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_looking_for_missing_migrations_makes_nothing(muster: Muster) -> None:
+    ended = muster("migrate", "--check")
+    assert (ended.code, ended.out.startswith("SQLite in data/muster.db: missing ")) == (1, True)
+    assert list(muster.folder.iterdir()) == []
+
+
+def test_missing_migrations_are_looked_for_beside_a_running_server(muster: Muster) -> None:
+    assert muster("migrate").code == 0
+    with DataFolder.claim(muster.folder / "data"):
+        ended = muster("migrate", "--check")
+        assert (ended.code, ended.out) == (0, "SQLite in data/muster.db: up to date\n")
+        assert muster("migrate").code == 3
+
+
+@pytest.mark.parametrize("arguments", [["migrate"], ["migrate", "--check"], ["token", "ls"]])
+def test_a_database_that_is_away_is_one_sentence_whatever_is_asked(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("DB_URL", "postgresql://me:hunter2@127.0.0.1:9/x")
+    ended = muster(*arguments)
+    assert (ended.code, ended.err.count("\n")) == (3, 1)
+    assert "hunter2" not in ended.err
+
+
+def test_a_file_that_is_no_database_is_said_to_be_so(muster: Muster) -> None:
+    (muster.folder / "data").mkdir()
+    muster.write("data/muster.db", "This is a letter, and no database. " * 100)
+    ended = muster("migrate", "--check")
+    assert (ended.code, ended.err.count("\n")) == (3, 1)
+
+
+def test_a_password_that_looks_like_an_address_is_masked_whole(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DB_PASSWORD", "s3://hunter2")
+    ended = muster("config")
+    assert "hunter2" not in ended.out + muster("config", "--json").out
+
+
+def test_many_mistakes_are_placed_as_fast_as_few(muster: Muster, monkeypatch: pytest.MonkeyPatch) -> None:
+    compose = Mock(wraps=yaml.compose)
+    monkeypatch.setattr(yaml, "compose", compose)
+    nodes = "".join(f"  - {{id: a{number}, type: NOPE}}\n" for number in range(200))
+    ended = muster("validate", muster.write("many.yaml", f"name: x\nnodes:\n{nodes}"))
+    assert "many.yaml:202: " in ended.out
+    assert compose.call_count == 1

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import structlog
 from prometheus_client import CollectorRegistry, Info, PlatformCollector, ProcessCollector
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
 from muster.api.auth import Authenticator, OidcVerifier, TokenVerifier
@@ -33,8 +34,15 @@ from muster.store.address import SQLITE, BadAddress, masked, parse_address
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.deliveries import DeliveryRepository
+from muster.store.failures import reason
 from muster.store.folder import DataFolder, FolderTaken
-from muster.store.migrations.runner import MigrationFailed, NewerSchema, migrate, pending
+from muster.store.migrations.runner import (
+    MigrationFailed,
+    NewerSchema,
+    migrate,
+    pending,
+    revisions,
+)
 from muster.store.open import FILE_NAME, open_database
 from muster.store.templates import TemplateRepository
 from muster.store.tokens import TokenRepository
@@ -131,13 +139,30 @@ async def opened_storage(settings: Settings) -> AsyncIterator[Storage]:
     if file is not None and not file.exists():
         raise CannotOpen(f"There is no database at {file} yet: `muster serve` or `muster migrate` makes one.")
     async with _database(settings) as database:
-        try:
-            missing = await pending(database)
-        except (Unavailable, NewerSchema) as error:
-            raise _cannot_open(settings, error) from error
-        if missing:
+        if await _pending(settings, database):
             raise CannotOpen("The database is not up to date: `muster migrate` brings it there.")
         yield _storage(database, SystemClock())
+
+
+async def missing_revisions(settings: Settings) -> list[str]:
+    """What `migrated` would make. Looks beside a server that may be running, and makes and claims nothing.
+
+    Raises `CannotOpen`.
+    """
+    file = sqlite_file(settings)
+    if file is not None and not file.exists():
+        return [script.revision for script in revisions()]
+    async with _database(settings) as database:
+        return await _pending(settings, database)
+
+
+async def _pending(settings: Settings, database: Database) -> list[str]:
+    try:
+        return await pending(database)
+    except (Unavailable, NewerSchema) as error:
+        raise _cannot_open(settings, str(error)) from error
+    except SQLAlchemyError as error:
+        raise _cannot_open(settings, reason(error)) from error
 
 
 @asynccontextmanager
@@ -158,6 +183,8 @@ async def migrated(database: Database) -> list[str]:
         raise CannotOpen(f"The database cannot be reached: {error}.") from error
     except (MigrationFailed, NewerSchema) as error:
         raise CannotOpen(f"The database cannot be used: {error}.") from error
+    except SQLAlchemyError as error:
+        raise CannotOpen(f"The database cannot be used: {reason(error)}.") from error
     if made:
         _log.info("migrated", revisions=made)
     return made
@@ -277,5 +304,5 @@ def _checks(database: Database) -> dict[str, Check]:
     return {"database": reachable, "migrations": up_to_date}
 
 
-def _cannot_open(settings: Settings, error: Exception) -> CannotOpen:
-    return CannotOpen(f"{database_name(settings)} cannot be used: {error}.")
+def _cannot_open(settings: Settings, why: str) -> CannotOpen:
+    return CannotOpen(f"{database_name(settings)} cannot be used: {why}.")

@@ -137,8 +137,9 @@ def shown(leaf: Leaf, settings: Settings) -> str:
     if isinstance(value, SecretStr):
         from muster.store.address import masked  # here, since it loads the database drivers' library
 
-        text = value.get_secret_value()
-        return masked(text) if "://" in text else "***"
+        # Only of an address is it known where its password stands.
+        is_address = leaf.path.rpartition(".")[2] == "url"
+        return masked(value.get_secret_value()) if is_address else "***"
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -7,7 +7,7 @@ from typing import cast
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
-from muster.definitions.pointers import Path, child, dotted
+from muster.definitions.pointers import Path, child, dotted, steps
 from muster.definitions.problems import Place, Problems
 from muster.definitions.schema import holds_expression
 from muster.definitions.shapes import TYPE_NAMES
@@ -127,9 +127,9 @@ def check_config(
 
 
 def _place(problem: Problem, origin: Origin, problems: Problems) -> None:
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in problem.pointer.split("/")[1:]]
-    path: Path = tuple(int(step) if re.fullmatch(r"[0-9]+", step) else step for step in steps)
-    pointer, before = origin(path) if origin(path)[1] == "" else origin(tuple(steps))
+    named = steps(problem.pointer)
+    path: Path = tuple(int(step) if re.fullmatch(r"[0-9]+", step) else step for step in named)
+    pointer, before = origin(path) if origin(path)[1] == "" else origin(tuple(named))
     problems.add(
         Problem(
             problem.code,

@@ -14,6 +14,11 @@ def escaped(step: str | int) -> str:
     return str(step).replace("~", "~0").replace("/", "~1")
 
 
+def steps(pointer: str) -> list[str]:
+    """The keys and indexes that a pointer names, each as text."""
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+
+
 def dotted(path: Iterable[str | int]) -> str:
     """A path as people write it: `forEach.cases.1.subject`, `transformations[0].field`."""
     text = ""

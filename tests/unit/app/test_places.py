@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.app.cli.places import line_of
+from muster.app.cli.places import Lines
 
 YAML = "workflow:\n  name: x\n  nodes:\n    - id: a\n      a/b: 1\n    - {id: b}\n"
 JSON = '{\n  "workflow": {\n    "nodes": [\n      {"id": "a"},\n      {"id": "b"}\n    ]\n  }\n}'
@@ -24,4 +24,4 @@ JSON = '{\n  "workflow": {\n    "nodes": [\n      {"id": "a"},\n      {"id": "b"
     ],
 )
 def test_a_pointer_leads_to_the_line_of_what_there_is(text: str, pointer: str, line: int | None) -> None:
-    assert line_of(text, pointer) == line
+    assert Lines(text).of(pointer) == line

@@ -57,11 +57,12 @@ def _verdict(name: str, problems: "list[Problem]") -> "JsonObject":
 
 
 def _print_problems(name: str, text: str, problems: "list[Problem]") -> None:
-    from muster.app.cli.places import line_of
+    from muster.app.cli.places import Lines
 
+    lines = Lines(text)
     errors = sum(problem.level == "error" for problem in problems)
     for problem in problems:
-        line = problem.line or line_of(text, problem.pointer)
+        line = problem.line or lines.of(problem.pointer)
         colour = typer.colors.RED if problem.level == "error" else typer.colors.YELLOW
         place = f"{name}:{line}" if line else name
         typer.echo(

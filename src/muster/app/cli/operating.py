@@ -26,16 +26,18 @@ def migrate(
 
 
 async def _migrate(loaded: "Loaded", check: bool) -> None:
-    from muster.app.build import database_name, migrated, opened_for_migration
-    from muster.store.migrations.runner import pending
+    from muster.app.build import database_name, migrated, missing_revisions, opened_for_migration
 
     name = database_name(loaded.settings)
-    async with opened_for_migration(loaded.settings) as database:
-        done = await (pending(database) if check else migrated(database))
-    if not done:
+    if check:
+        found = await missing_revisions(loaded.settings)
+    else:
+        async with opened_for_migration(loaded.settings) as database:
+            found = await migrated(database)
+    if not found:
         typer.echo(f"{name}: up to date")
         return
-    typer.echo(f"{name}: {'missing' if check else 'made'} {', '.join(done)}")
+    typer.echo(f"{name}: {'missing' if check else 'made'} {', '.join(found)}")
     if check:
         raise Stop("", FAILED)
 

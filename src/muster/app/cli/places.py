@@ -1,25 +1,33 @@
-"""Where in a text a JSON pointer leads."""
+"""Where in a text JSON pointers lead."""
 
 import yaml
 
+from muster.definitions.pointers import steps
 
-def line_of(text: str, pointer: str) -> int | None:
-    """The line of the deepest part of `pointer` that the text has, counted from 1; None if it has no lines.
 
-    JSON is read as the YAML that it is. The text has passed the bounded reader before.
+class Lines:
+    """A text's lines by JSON pointers. JSON is read as the YAML that it is.
+
+    The text has passed the bounded reader before; of one that has not, no lines are known.
     """
-    try:
-        node = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError:
-        return None
-    if node is None:
-        return None
-    for step in pointer.split("/")[1:]:
-        found = _below(node, step.replace("~1", "/").replace("~0", "~"))
-        if found is None:
-            break
-        node = found
-    return int(node.start_mark.line) + 1
+
+    def __init__(self, text: str) -> None:
+        try:
+            self._root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        except yaml.YAMLError:
+            self._root = None
+
+    def of(self, pointer: str) -> int | None:
+        """The line of the deepest part of `pointer` that the text has, counted from 1; None: it has none."""
+        if self._root is None:
+            return None
+        node = self._root
+        for step in steps(pointer):
+            found = _below(node, step)
+            if found is None:
+                break
+            node = found
+        return int(node.start_mark.line) + 1
 
 
 def _below(node: yaml.Node, step: str) -> yaml.Node | None:

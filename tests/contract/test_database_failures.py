@@ -16,7 +16,7 @@ from muster.store import database as port
 from muster.store import open as opening
 from muster.store.address import parse_address
 from muster.store.audit import add_audit
-from muster.store.database import AsyncDatabase, CommitUnknown, Database, Unavailable
+from muster.store.database import AsyncDatabase, CommitUnknown, Database, LockHeld, Unavailable
 from muster.store.migrations import migrate
 from muster.store.open import open_database, server_engine, sqlite_database
 from muster.store.tables import audit_log
@@ -200,6 +200,20 @@ async def test_who_gives_way_every_time_is_told_that_nothing_was_written(databas
         await database.write(work)
     assert len(runs) == 3
     assert await rows(database) == 0
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("database_url", SERVERS[1:], indirect=True)
+async def test_a_lock_that_was_waited_for_in_vain_is_waited_for_once_more_only(database) -> None:
+    runs = []
+
+    def work(connection: Connection) -> None:
+        runs.append(1)
+        connection.exec_driver_sql("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = 'held'")
+
+    with pytest.raises(LockHeld, match="held"):
+        await database.write(work)
+    assert len(runs) == 2
 
 
 async def test_sqlite_held_by_another_process_for_too_long_is_unavailable(

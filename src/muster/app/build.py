@@ -43,13 +43,15 @@ from muster.store.migrations.runner import (
     pending,
     revisions,
 )
-from muster.store.open import FILE_NAME, open_database
+from muster.store.open import ANSWER_SECONDS, FILE_NAME, open_database
 from muster.store.templates import TemplateRepository
 from muster.store.tokens import TokenRepository
 from muster.store.vault import BadKey, Vault
 from muster.store.workflows import WorkflowRepository
 
 _log = structlog.get_logger("muster.build")
+
+ANY_TIME = None  # what changing a large table may take
 
 
 class CannotOpen(Exception):
@@ -86,8 +88,9 @@ async def opened(
         file = sqlite_file(settings)
         if file is not None:
             stack.enter_context(_claimed(file.parent))
+        async with _database(settings, ANY_TIME) as migrating:
+            await migrated(migrating)
         database = await stack.enter_async_context(_database(settings))
-        await migrated(database)
         storage = _storage(database, clock)
         catalogue = standard_catalogue()
         data = await stack.enter_async_context(
@@ -172,7 +175,7 @@ async def opened_for_migration(settings: Settings) -> AsyncIterator[Database]:
         file = sqlite_file(settings)
         if file is not None:
             stack.enter_context(_claimed(file.parent))
-        yield await stack.enter_async_context(_database(settings))
+        yield await stack.enter_async_context(_database(settings, ANY_TIME))
 
 
 async def migrated(database: Database) -> list[str]:
@@ -217,7 +220,9 @@ def _claimed(folder: Path) -> DataFolder:
 
 
 @asynccontextmanager
-async def _database(settings: Settings) -> AsyncIterator[Database]:
+async def _database(
+    settings: Settings, answer_seconds: float | None = ANSWER_SECONDS
+) -> AsyncIterator[Database]:
     url, password = settings.database.url, settings.database.password
     try:
         database = open_database(
@@ -225,6 +230,7 @@ async def _database(settings: Settings) -> AsyncIterator[Database]:
             user=settings.database.user,
             password=password.get_secret_value() if password else None,
             data_dir=settings.data_dir,
+            answer_seconds=answer_seconds,
         )
     except BadAddress as error:
         raise CannotOpen(f"{error}.") from None

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from muster.store.failures import is_gone, must_give_way, reason
+from muster.store.failures import is_gone, must_give_way, reason, waited_in_vain
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -33,6 +33,10 @@ class Unavailable(Exception):
 
 class GaveWay(Unavailable):
     """The database ended the transaction in favour of another (a deadlock, say): nothing was written."""
+
+
+class LockHeld(GaveWay):
+    """It waited for a lock as long as the database lets it, and nobody let go: nothing was written."""
 
 
 class CommitUnknown(Exception):
@@ -73,7 +77,7 @@ def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> 
         if gone:
             raise Unavailable(reason(error)) from error
         if must_give_way(error):
-            raise GaveWay(reason(error)) from error
+            raise _gave_way(error) from error
         raise
     except BaseException as error:
         _roll_back(connection, error)
@@ -94,12 +98,20 @@ def _commit(connection: Connection) -> None:
         if gone:
             raise CommitUnknown(reason(error)) from error
         if must_give_way(error):
-            raise GaveWay(reason(error)) from error
+            raise _gave_way(error) from error
         raise  # the database answered, and refused: a deferred constraint, say
+
+
+def _gave_way(error: Exception) -> GaveWay:
+    return LockHeld(reason(error)) if waited_in_vain(error) else GaveWay(reason(error))
 
 
 def _roll_back(connection: Connection, because: BaseException | None) -> None:
     """Undo. A connection that cannot even do that is closed, and so the database undoes it by itself."""
+    if isinstance(because, TimeoutError):
+        # A server that has not answered a statement will not answer this one.
+        connection.invalidate(because)
+        return
     try:
         connection.rollback()
     except Exception as error:
@@ -204,9 +216,15 @@ class AsyncDatabase:
         self.dialect_name = engine.dialect.name
 
     async def write(self, work: Work[T]) -> T:
+        waited = False
         for attempt in range(1, MOST_ATTEMPTS):
             try:
                 return await self._once(work, keep=True)
+            except LockHeld:
+                # Half a minute has passed: once more, but not half a minute time and again.
+                if waited:
+                    raise
+                waited = True
             except GaveWay:
                 await asyncio.sleep(attempt * 0.005)
         return await self._once(work, keep=True)

@@ -11,8 +11,8 @@ GIVE_WAY_STATES = {"40001", "40P01"}
 
 # MariaDB: too many connections, shutting down, connection killed, and the client's own "gone" and "lost".
 GONE_CODES = {1040, 1053, 1203, 1927, 2002, 2003, 2006, 2013, 2014, 2055, 4031}
-# A deadlock, and a lock that was waited for too long.
-GIVE_WAY_CODES = {1205, 1213}
+DEADLOCK, LOCK_WAIT = 1213, 1205
+GIVE_WAY_CODES = {DEADLOCK, LOCK_WAIT}
 
 # SQLite: another process holds the lock for longer than we wait, or the disk does not do as it should.
 GONE_RESULTS = {
@@ -45,6 +45,11 @@ def must_give_way(error: Exception) -> bool:
     return isinstance(error, DBAPIError) and (
         _state(error) in GIVE_WAY_STATES or _code(error) in GIVE_WAY_CODES
     )
+
+
+def waited_in_vain(error: Exception) -> bool:
+    """Whether giving way took as long as the database waits for a lock (on MariaDB; half a minute)."""
+    return isinstance(error, DBAPIError) and _code(error) == LOCK_WAIT
 
 
 def reason(error: Exception) -> str:

@@ -21,6 +21,7 @@ from muster.store.types import time_text
 FILE_NAME = "muster.db"
 APPLICATION = "muster"
 CONNECT_SECONDS = 10
+ANSWER_SECONDS = 60.0
 POOL_SECONDS = 30
 BUSY_SECONDS = 30
 IDLE_SECONDS = 5
@@ -51,13 +52,18 @@ def open_database(
     password: str | None = None,
     data_dir: Path | None = None,
     pool_size: int = 10,
+    answer_seconds: float | None = ANSWER_SECONDS,
 ) -> Database:
-    """The database at `url`; None is SQLite in `data_dir`. Nothing is connected yet. Raises `BadAddress`."""
+    """The database at `url`; None is SQLite in `data_dir`. Nothing is connected yet. Raises `BadAddress`.
+
+    A server that takes longer than `answer_seconds` to answer a statement counts as gone; None is for what may
+    take any time, such as changing large tables.
+    """
     if url is None:
         return sqlite_database((data_dir or Path("data")) / FILE_NAME)
     address = parse_address(url, user, password)
     if address.drivername in (POSTGRESQL, MARIADB):
-        return AsyncDatabase(server_engine(address, pool_size))
+        return AsyncDatabase(server_engine(address, pool_size, answer_seconds))
     if address.database in (None, "", ":memory:"):
         raise BadAddress(f"{masked(url)!r} names no file: SQLite needs one, as in sqlite:///data/muster.db")
     return sqlite_database(Path(str(address.database)))
@@ -101,12 +107,21 @@ def _lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
-def server_engine(address: URL, pool_size: int = 10) -> AsyncEngine:
+def server_engine(address: URL, pool_size: int = 10, answer_seconds: float | None = None) -> AsyncEngine:
     """PostgreSQL or MariaDB, with every session set the same way whatever the server's defaults are."""
     options: dict[str, object] = (
-        {"server_settings": POSTGRESQL_SETTINGS, "timeout": CONNECT_SECONDS}
+        {
+            "server_settings": POSTGRESQL_SETTINGS,
+            "timeout": CONNECT_SECONDS,
+            "command_timeout": answer_seconds,
+        }
         if address.drivername == POSTGRESQL
-        else {"init_command": MARIADB_SETTINGS, "charset": "utf8mb4", "connect_timeout": CONNECT_SECONDS}
+        else {
+            "init_command": MARIADB_SETTINGS,
+            "charset": "utf8mb4",
+            "connect_timeout": CONNECT_SECONDS,
+            "read_timeout": answer_seconds,
+        }
     )
     engine = create_async_engine(
         address,

@@ -90,6 +90,19 @@ async def test_an_execution_is_started_and_its_result_waited_for(client: Client)
     ]
 
 
+async def test_a_node_that_passed_something_over_says_so(client: Client) -> None:
+    switch = {"on": "#{item.kind}", "cases": {"A": {"to": "a"}}, "items": "#{things}"}
+    sort = {
+        "id": "sort",
+        "type": "DATA_PROCESSOR",
+        "config": {"dataProcessorType": "SWITCH", "config": switch},
+    }
+    await save(client, {"workflow": {"key": "sort", "name": "Sort", "nodes": [sort]}})
+    result = await run(client, "sort", {"things": [{"kind": "A"}, {"kind": "B"}]})
+    whole = await show(client, result["executionId"])
+    assert len(whole["nodes"][0]["warnings"]) == 1
+
+
 async def test_starting_without_waiting_answers_at_once(client: Client) -> None:
     identity = await save(client, HELLO)
     answer = await client.post(

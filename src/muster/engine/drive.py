@@ -134,11 +134,9 @@ def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple
     """The journal's row of an attempt, and the event that it is."""
     live.seq += 1
     todo = settled.todo
-    return (
-        _undone(live, todo, settled, now)
-        if isinstance(todo, Undo)
-        else _run(live, todo, settled, now, chance)
-    )
+    if isinstance(todo, Undo):
+        return _undone(live, todo, settled, now)
+    return _run(live, todo, settled, now, chance)
 
 
 def _undone(live: Live, undo: Undo, settled: Settled, now: datetime) -> tuple[JournalRow, Event]:
@@ -164,9 +162,10 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     began = live.began.pop((node, visit), settled.started_at)
     row = JournalRow(node, visit, "", live.seq, run.attempt, "completed", began, now)
     match outcome:
-        case Done(output, changes):
+        case Done(output, changes, warnings):
             kept = None if changes == output else changes
-            return replace(row, output=output, changes=kept), Completed(node, visit, output, changes)
+            done = replace(row, output=output, changes=kept, warnings=warnings)
+            return done, Completed(node, visit, output, changes)
         case Suspend():
             live.began[node, visit] = began
             parked = replace(row, status=outcome.status, completed_at=None)

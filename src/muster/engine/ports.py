@@ -32,6 +32,7 @@ class JournalRow:
     changes: JsonObject | None = None
     error: JsonObject | None = None
     due: datetime | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class SignalKind(StrEnum):

@@ -41,6 +41,7 @@ class NodeRow:
     attempt: int
     output: Json
     error: JsonObject | None
+    warnings: tuple[str, ...]
     due_at: datetime | None
     started_at: datetime
     completed_at: datetime | None

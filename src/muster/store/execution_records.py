@@ -186,6 +186,7 @@ def _node(row: Row[Any]) -> NodeRow:
         attempt=row.attempt,
         output=row.output,
         error=row.error,
+        warnings=tuple(row.warnings or ()),
         due_at=row.due_at,
         started_at=row.started_at,
         completed_at=row.completed_at,

@@ -316,6 +316,7 @@ def _journal_row(execution_id: str, row: JournalRow) -> dict[str, object]:
         "output": row.output,
         "changes": row.changes,
         "error": row.error,
+        "warnings": list(row.warnings) or None,
         "due_at": row.due,
         "started_at": row.started_at,
         "completed_at": row.completed_at,

@@ -226,6 +226,7 @@ node_execution = _table(
     # NULL: the output itself was merged into the context.
     Column("changes", JsonValue),
     Column("error", JsonValue),
+    Column("warnings", JsonValue),
     Column("due_at", UtcTime),
     Column("started_at", UtcTime, nullable=False),
     Column("completed_at", UtcTime),

@@ -282,5 +282,5 @@ def _node(row: NodeRow, types: dict[str, str]) -> NodeItem:
         completed_at=row.completed_at,
         output=row.output,
         error=row.error,
-        warnings=[],
+        warnings=list(row.warnings),
     )

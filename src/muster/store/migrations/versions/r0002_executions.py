@@ -72,6 +72,7 @@ def _journal(op: Operations) -> None:
         sa.Column("output", JsonValue),
         sa.Column("changes", JsonValue),
         sa.Column("error", JsonValue),
+        sa.Column("warnings", JsonValue),
         sa.Column("due_at", UtcTime),
         sa.Column("started_at", UtcTime, nullable=False),
         sa.Column("completed_at", UtcTime),

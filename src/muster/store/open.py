@@ -56,8 +56,8 @@ def open_database(
 ) -> Database:
     """The database at `url`; None is SQLite in `data_dir`. Nothing is connected yet. Raises `BadAddress`.
 
-    A server that takes longer than `answer_seconds` to answer a statement counts as gone; None is for what may
-    take any time, such as changing large tables.
+    A server that takes longer than `answer_seconds` to answer a statement counts as gone; None is for what
+    may take any time, such as changing large tables.
     """
     if url is None:
         return sqlite_database((data_dir or Path("data")) / FILE_NAME)

@@ -93,3 +93,11 @@ async def test_tokens_are_paged_newest_first(tokens) -> None:
     assert end is None
     with pytest.raises(BadCursor):
         await tokens.list(None, Page(5, cursor + "x"))
+
+
+async def test_a_token_is_read_by_its_id_within_its_tenant(tokens) -> None:
+    await tokens.create(token(institute="north"), "hash-1", audit())
+    assert await tokens.get(None, "t1") == await tokens.get("north", "t1") == token(institute="north")
+    assert await tokens.get("south", "t1") is None
+    for other in ("t2", "", "x" * 999, "nul\0"):
+        assert await tokens.get(None, other) is None

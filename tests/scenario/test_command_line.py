@@ -216,6 +216,9 @@ def test_the_database_is_made_and_tokens_come_and_go(muster: Muster) -> None:
     assert muster("token", "revoke", row["id"]).code == 0
     assert muster("token", "revoke", row["id"]).code == 1
     assert muster("token", "create", "x", "--role", "boss").code == 2
+    assert muster("token", "create", "x" * 201, "--role", "viewer").code == 2
+    twice = muster("token", "create", "x", "--role", "viewer", "--role", "viewer", "--json")
+    assert json.loads(twice.out)["roles"] == "viewer"
 
 
 def test_workflows_are_listed_and_shown(muster: Muster) -> None:

@@ -1,13 +1,14 @@
 """What the edge is given: use cases and ports, made by whoever builds the application."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import Depends, Request
 from prometheus_client import CollectorRegistry
 
 from muster.api.auth import Authenticator
+from muster.api.auth.issuing import Tokens
 from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
 from muster.definitions.library import Library
@@ -16,19 +17,6 @@ from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeType
-from muster.model.stored import ApiToken, AuditEntry, Page
-
-
-class Tokens(Protocol):
-    """Where API tokens are kept; only their hashes are."""
-
-    async def create(self, token: ApiToken, token_hash: str, audit: AuditEntry) -> None: ...
-
-    async def list(self, institute_id: str | None, page: Page) -> tuple[Sequence[ApiToken], str | None]: ...
-
-    async def revoke(self, institute_id: str | None, token_id: str, audit: AuditEntry) -> bool:
-        """False: there is no such token, or it is revoked already."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,11 @@ class Refused(Exception):
         self.headers = dict(headers or {})
 
 
+def wrong(pointer: str, message: str, code: str = "INVALID_VALUE") -> Refused:
+    """One field of a body that cannot be used."""
+    return Refused(Code.INVALID_BODY, message, problems=[Problem(code, pointer, message)])
+
+
 def our_fault() -> Refused:
     """What a caller is told of a fault of ours: nothing but where to look."""
     return Refused(Code.INTERNAL_ERROR, "Something went wrong here. The log has it under this request's id.")

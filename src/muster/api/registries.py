@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Path, Query
 
 from muster.api.guard import Admin
-from muster.api.problems import Code, Refused
+from muster.api.problems import Code, Refused, wrong
 from muster.model.access import Caller
 from muster.model.problems import Problem
 from muster.model.stored import AuditEntry
@@ -77,10 +77,6 @@ def refuse(problems: Sequence[Problem]) -> None:
     if problems:
         detail = problems[0].message if len(problems) == 1 else f"There are {len(problems)} mistakes in it."
         raise Refused(Code.INVALID_BODY, detail, problems=problems)
-
-
-def wrong(pointer: str, message: str, code: str = "INVALID_VALUE") -> Refused:
-    return Refused(Code.INVALID_BODY, message, problems=[Problem(code, pointer, message)])
 
 
 def etag(version: int) -> dict[str, str]:

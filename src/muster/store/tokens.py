@@ -51,6 +51,16 @@ class TokenRepository:
         row = await self._database.read(lambda connection: connection.execute(wanted).first())
         return None if row is None else _token(row)
 
+    async def get(self, institute_id: str | None, token_id: str) -> ApiToken | None:
+        """The token with that id, revoked and expired ones too."""
+        if not is_storable(token_id, ID_LENGTH):
+            return None
+        wanted = select(api_token).where(api_token.c.id == token_id)
+        if institute_id is not None:
+            wanted = wanted.where(api_token.c.institute_id == institute_id)
+        row = await self._database.read(lambda connection: connection.execute(wanted).first())
+        return None if row is None else _token(row)
+
     async def list(self, institute_id: str | None, page: Page) -> tuple[Sequence[ApiToken], str | None]:
         """Newest first, revoked and expired ones too, and the cursor of the next page. Raises `BadCursor`."""
         wanted = select(api_token)

@@ -9,7 +9,7 @@ from muster.api.describe import described, json_body
 from muster.api.guard import Editor, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
-from muster.api.problems import Code, Refused
+from muster.api.problems import Code, wrong
 from muster.api.reading import read_body, read_if_match
 from muster.api.routes.workflows import IF_MATCH
 from muster.api.shapes import TemplateBody, TemplatePage, TemplateRow
@@ -17,7 +17,7 @@ from muster.api.strict import StrictRoute
 from muster.definitions.jsontext import read_json
 from muster.model.access import Role
 from muster.model.json import JsonObject
-from muster.model.problems import AuthorError, Problem
+from muster.model.problems import AuthorError
 from muster.model.stored import NodeTemplate
 
 router = APIRouter(route_class=StrictRoute, tags=["node templates"])
@@ -102,7 +102,7 @@ async def replace_template(request: Request, id: Id, caller: Editor, parts: Give
     expected = read_if_match(request)
     body = await read_body(request, TemplateBody, parts.body_limit)
     if body.id not in (None, id):
-        raise _wrong("/id", "The id is in the path; a template keeps the one it has.")
+        raise wrong("/id", "The id is in the path; a template keeps the one it has.")
     made = await parts.library.replace_template(
         id, body.name, body.node_type, _config(body), caller, expected
     )
@@ -122,19 +122,15 @@ async def delete_template(id: Id, caller: Editor, parts: Given) -> Response:
 def _config(body: TemplateBody) -> JsonObject:
     """The config under either of its names, as an object or as JSON text."""
     if body.config is not None and body.config_json is not None:
-        raise _wrong("/config", "`config` and `configJson` are the same: give one of them.")
+        raise wrong("/config", "`config` and `configJson` are the same: give one of them.")
     given = body.config if body.config is not None else body.config_json
     try:
         value = read_json(given) if isinstance(given, str) else given
     except AuthorError as error:
-        raise _wrong("/configJson", str(error)) from None
+        raise wrong("/configJson", str(error)) from None
     if value is not None and not isinstance(value, dict):
-        raise _wrong("/configJson", "The config must be an object.")
+        raise wrong("/configJson", "The config must be an object.")
     return value or {}
-
-
-def _wrong(pointer: str, message: str) -> Refused:
-    return Refused(Code.INVALID_BODY, message, problems=[Problem("INVALID_VALUE", pointer, message)])
 
 
 def _etag(template: NodeTemplate) -> dict[str, str]:

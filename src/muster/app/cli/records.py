@@ -42,25 +42,19 @@ def create_token(
 async def _create(
     name: str, roles: list[str], institute: str | None, days: int | None
 ) -> "tuple[ApiToken, str]":
-    from muster.api.auth import hash_token, new_token
+    from muster.api.auth.issuing import Wish, make_token
     from muster.app.cli.opening import storage
     from muster.kit.clock import SystemClock
     from muster.kit.ids import TimeOrderedIds
-    from muster.model.access import Role
-    from muster.model.stored import ApiToken, AuditEntry
+    from muster.model.problems import AuthorError
 
-    known = [role.value for role in Role]
-    if unknown := [role for role in roles if role not in known]:
-        stop(f"There is no role {unknown[0]!r}; there are {', '.join(known)}.")
-    now, secret = SystemClock().now(), new_token()
-    expires = now + timedelta(days=days) if days else None
-    token = ApiToken(
-        TimeOrderedIds().new(), name, tuple(roles), institute, _OPERATOR, now, expires, revoked_at=None
-    )
+    now = SystemClock().now()
+    wish = Wish(name, roles, institute, now + timedelta(days=days) if days else None)
     async with storage() as stored:
-        audit = AuditEntry("api_token", token.id, "create", _OPERATOR, institute or "")
-        await stored.tokens.create(token, hash_token(secret), audit)
-    return token, secret
+        try:
+            return await make_token(stored.tokens, wish, _OPERATOR, now, TimeOrderedIds())
+        except AuthorError as error:
+            stop(str(error))
 
 
 @tokens.command("ls")
@@ -109,12 +103,11 @@ def revoke_token(token_id: Annotated[str, typer.Argument(metavar="ID")]) -> None
 
 
 async def _revoke(token_id: str) -> bool:
+    from muster.api.auth.issuing import revoke_token
     from muster.app.cli.opening import storage
-    from muster.model.stored import AuditEntry
 
     async with storage() as stored:
-        audit = AuditEntry("api_token", token_id, "revoke", _OPERATOR)
-        return await stored.tokens.revoke(None, token_id, audit)
+        return await revoke_token(stored.tokens, None, token_id, _OPERATOR)
 
 
 @workflows.command("ls")

@@ -1,6 +1,8 @@
 """Whether an answer is as its JSON Schema says. Nothing is fetched, and patterns run in linear time."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
@@ -99,13 +101,20 @@ def fault_of(schema: Json, value: Json) -> str | None:
 
 
 def _first_fault(schema: JsonObject, value: Json) -> ValidationError | None:
+    found: ValidationError | None = best_match(_checking(json.dumps(schema)).iter_errors(value))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _checking(schema_text: str) -> Validator:
+    """Made once for each schema: looking whether it is one takes much longer than holding a value to it."""
+    schema = json.loads(schema_text)
     Draft202012Validator.check_schema(schema)
     if {"patternProperties", "unevaluatedProperties"} <= frozenset(_keys(schema)):
         # The library looks for the former on behalf of the latter, with patterns that may never end.
         raise BadParameter("`schema` cannot have both `patternProperties` and `unevaluatedProperties`")
-    checking = _Validator(_in_one_dialect(schema), registry=Registry())
-    found: ValidationError | None = best_match(checking.iter_errors(value))
-    return found
+    made: Validator = _Validator(_in_one_dialect(schema), registry=Registry())
+    return made
 
 
 def _keys(schema: Json) -> Iterator[str]:

@@ -17,12 +17,12 @@ from muster.definitions.problems import Problems
 from muster.definitions.read_nodes import Draft, read_nodes
 from muster.definitions.routes import (
     Route,
-    as_id,
     check_switches,
     loose_ends,
     read_routes,
     unknown_node,
 )
+from muster.definitions.scalars import as_id
 from muster.definitions.schedules import read_schedules
 from muster.definitions.whole import Whole
 from muster.model.json import Json, JsonObject

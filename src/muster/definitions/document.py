@@ -5,8 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import cast
 
-from muster.definitions.problems import Problems
-from muster.definitions.schedules import read_schedules, schedule_block
+from muster.definitions.schedules import schedule_block, schedule_of
 from muster.model.json import Json, JsonObject
 from muster.model.workflow import (
     Definition,
@@ -113,7 +112,7 @@ def from_document(document: JsonObject) -> Definition:
         workflow_type=WorkflowType(cast("str", head["workflowType"])),
         institute_id=_text(head, "instituteId") or "",
         created_by_user_id=_text(head, "createdByUserId"),
-        schedules=read_schedules(document.get("schedule"), "/schedule", Problems()),
+        schedules=tuple(schedule_of(block) for block in _objects(document.get("schedule", []))),
         output=head.get("output"),
         durability=cast("str", head["durability"]),
         concurrency=_object(head, "concurrency"),

@@ -2,8 +2,9 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from difflib import get_close_matches
+from itertools import chain, count
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _LONGEST_SLUG = 190
@@ -31,11 +32,7 @@ def slug(name: str) -> str:
     return words[:_LONGEST_SLUG].rstrip("-") or "workflow"
 
 
-def numbered(prefix: str, taken: frozenset[str]) -> str:
+def numbered(prefix: str, taken: Container[str], dash: str = "-") -> str:
     """`prefix`, or the first of `prefix-2`, `prefix-3`, … that is free."""
-    if prefix not in taken:
-        return prefix
-    number = 2
-    while f"{prefix}-{number}" in taken:
-        number += 1
-    return f"{prefix}-{number}"
+    names = chain([prefix], (f"{prefix}{dash}{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)

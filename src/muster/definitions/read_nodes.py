@@ -7,9 +7,10 @@ from typing import cast
 from muster.definitions.configs import Origin, Own, Uses, check_config, check_templates, node_type, read_own
 from muster.definitions.limits import Limits
 from muster.definitions.merge import merge
+from muster.definitions.names import numbered
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
-from muster.definitions.routes import as_id
+from muster.definitions.scalars import as_id, as_whole
 from muster.definitions.shapes import CONFIG_NAMES, NODE, NODE_SETTINGS
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue, NodeType
@@ -88,26 +89,14 @@ def _ids(entries: list[tuple[int, Json]], pointer: str, routed: bool, problems: 
             ids[index] = name
     for index, _ in entries:
         if index not in ids:
-            ids[index] = _free(index + 1, written)
+            ids[index] = numbered(f"node_{index + 1}", written, "_")
             written[ids[index]] = index
     return ids
 
 
-def _free(number: int, taken: dict[str, int]) -> str:
-    name = f"node_{number}"
-    return name if name not in taken else _free_after(name, taken)
-
-
-def _free_after(name: str, taken: dict[str, int]) -> str:
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
-
-
 def _orders(drafts: list[Draft]) -> dict[str, int]:
     """Each node's order: its own, else that of the one before it; without any, the list's."""
-    written = [_whole(draft.fields.get("nodeOrder")) for draft in drafts]
+    written = [as_whole(draft.fields.get("nodeOrder")) for draft in drafts]
     if all(order is None for order in written):
         return {draft.pointer: number for number, draft in enumerate(drafts, 1)}
     orders: dict[str, int] = {}
@@ -116,10 +105,6 @@ def _orders(drafts: list[Draft]) -> dict[str, int]:
         last = last if order is None else order
         orders[draft.pointer] = last
     return orders
-
-
-def _whole(value: Json) -> int | None:
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 class _Reader:
@@ -258,7 +243,7 @@ class _Reader:
             on_error=_on_error(fields.get("onError")),
             compensate=compensate,
             join=Join(cast("str", fields.get("join", Join.ALL))),
-            max_visits=_whole(fields.get("maxVisits")),
+            max_visits=as_whole(fields.get("maxVisits")),
             in_doubt=cast("str | None", fields.get("inDoubt")),
             dedupe=cast("JsonObject | None", fields.get("dedupe")),
             item_key=cast("str | None", fields.get("itemKey")),

@@ -6,6 +6,7 @@ from typing import cast
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
+from muster.definitions.scalars import as_id
 from muster.definitions.shapes import ROUTE, WATCHED
 from muster.model.json import Json, JsonObject
 from muster.model.workflow import Edge, EdgeType
@@ -27,13 +28,6 @@ class Route:
     edge: Edge
     pointer: str
     target_pointer: str
-
-
-def as_id(value: Json) -> str | None:
-    """An id as text; None if there is none."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return None
-    return str(value) or None
 
 
 def read_routes(

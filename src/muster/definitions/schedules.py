@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
+from muster.definitions.scalars import as_whole
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.problems import Problem
 from muster.model.workflow import Schedule
@@ -80,11 +81,8 @@ def read_schedule(block: Json, pointer: str, problems: Problems) -> Schedule | N
     kind = _kind(fields, pointer, problems)
     if kind is None or not _complete(kind, fields, pointer, problems):
         return None
-    schedule = _schedule(kind, fields)
-    if _ends_before_it_starts(schedule):
-        problems.error("OUT_OF_RANGE", child(pointer, "endDate"), "`endDate` is before `startDate`.")
-        return None
-    return schedule
+    schedule = schedule_of({**fields, "scheduleType": kind})
+    return schedule if _spans_time(schedule, pointer, problems) else None
 
 
 def _canonical(block: JsonObject, pointer: str, problems: Problems) -> JsonView:
@@ -123,12 +121,13 @@ def _complete(kind: str, fields: JsonView, pointer: str, problems: Problems) -> 
     return not foreign
 
 
-def _schedule(kind: str, fields: JsonView) -> Schedule:
+def schedule_of(fields: JsonView) -> Schedule:
+    """The schedule of a block in the full form, as `schedule_block` made it: nothing is checked again."""
     return Schedule(
-        schedule_type=kind,
+        schedule_type=str(fields["scheduleType"]),
         cron_expression=_text(fields, "cronExpression"),
-        interval_minutes=_whole(fields, "intervalMinutes"),
-        day_of_month=_whole(fields, "dayOfMonth"),
+        interval_minutes=as_whole(fields.get("intervalMinutes")),
+        day_of_month=as_whole(fields.get("dayOfMonth")),
         time=_text(fields, "time"),
         timezone=_text(fields, "timezone") or "UTC",
         start_date=_text(fields, "startDate"),
@@ -136,7 +135,7 @@ def _schedule(kind: str, fields: JsonView) -> Schedule:
         status=_text(fields, "status") or "ACTIVE",
         misfire=_text(fields, "misfire") or "fire_once",
         overlap=_text(fields, "overlap") or "skip",
-        pause_after_failures=_whole(fields, "pauseAfterFailures"),
+        pause_after_failures=as_whole(fields.get("pauseAfterFailures")),
     )
 
 
@@ -145,18 +144,27 @@ def _text(fields: Mapping[str, Json], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _whole(fields: Mapping[str, Json], name: str) -> int | None:
-    value = fields.get(name)
-    return int(value) if isinstance(value, int | float) else None
-
-
-def _ends_before_it_starts(schedule: Schedule) -> bool:
-    if schedule.start_date is None or schedule.end_date is None:
+def _spans_time(schedule: Schedule, pointer: str, problems: Problems) -> bool:
+    """Whether it starts and ends at times that there are, and in this order."""
+    moments: dict[str, datetime] = {}
+    dates = {"startDate": schedule.start_date, "endDate": schedule.end_date}
+    written = {name: text for name, text in dates.items() if text is not None}
+    for name, text in written.items():
+        try:
+            moments[name] = _moment(text, schedule.timezone)
+        except OverflowError:
+            message = f"`{text[:100]}` is, in UTC, outside of the years 1 to 9999."
+            problems.error("INVALID_TIME", child(pointer, name), message)
+    if len(moments) < len(written):
         return False
-    return _moment(schedule.end_date, schedule.timezone) < _moment(schedule.start_date, schedule.timezone)
+    if len(moments) == 2 and moments["endDate"] < moments["startDate"]:
+        problems.error("OUT_OF_RANGE", child(pointer, "endDate"), "`endDate` is before `startDate`.")
+        return False
+    return True
 
 
 def _moment(text: str, timezone: str) -> datetime:
+    """Raises `OverflowError` for a time that the calendar does not have in UTC."""
     moment = datetime.fromisoformat(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).astimezone(UTC)
 

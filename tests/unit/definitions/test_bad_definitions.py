@@ -1,7 +1,9 @@
 """Each mistake that can be known before running is found, with its code and its place; and all at once."""
 
 import json
+import operator
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ def nodes(*entries: Json, **more: Json) -> JsonObject:
 def noop(id: Json, **more: Json) -> JsonObject:
     return {"id": id, "type": "NOOP", **more}
 
+
+EVERY_HOUR: JsonObject = {"type": "INTERVAL", "intervalMinutes": 60}
 
 BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     # --- the document
@@ -233,6 +237,28 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     ),
     (nodes(noop("a"), schedule={"type": "CRON"}), [("MISSING_FIELD", "/schedule")]),
     (
+        nodes(noop("a"), schedule={**EVERY_HOUR, "startDate": "0001-01-01T00:00:00+05:00"}),
+        [("INVALID_TIME", "/schedule/startDate")],
+    ),
+    (
+        nodes(
+            noop("a"),
+            schedule=[
+                {
+                    **EVERY_HOUR,
+                    "timezone": "America/New_York",
+                    "startDate": "0001-01-01T00:00:00+05:00",
+                    "endDate": "9999-12-31T23:59:59",
+                }
+            ],
+        ),
+        [("INVALID_TIME", "/schedule/0/startDate"), ("INVALID_TIME", "/schedule/0/endDate")],
+    ),
+    (
+        nodes(noop("a"), schedule={**EVERY_HOUR, "startDate": "2026-01-02", "endDate": "2026-01-01"}),
+        [("OUT_OF_RANGE", "/schedule/endDate")],
+    ),
+    (
         nodes(noop("a"), schedule=[{"scheduleType": "MONTHLY", "dayOfMonth": 1, "timezone": "Mars/Base"}]),
         [("INVALID_TIMEZONE", "/schedule/0/timezone")],
     ),
@@ -409,10 +435,25 @@ WORDS = st.sampled_from(
     ]
 )
 TYPES = st.sampled_from([each.name for each in CATALOGUE.node_types.values()])
+# Times at the ends of the calendar too: in another zone they are beyond it.
+DATES = st.builds(
+    operator.add,
+    st.datetimes().map(datetime.isoformat) | st.sampled_from(["0001-01-01T00:00:00", "9999-12-31T23:59:59"]),
+    st.sampled_from(["", "Z", "+14:00", "-12:00"]),
+)
+SCHEDULES = st.fixed_dictionaries(
+    {name: st.just(value) for name, value in EVERY_HOUR.items()},
+    optional={
+        "startDate": DATES,
+        "endDate": DATES,
+        "timezone": st.sampled_from(["UTC", "Asia/Tokyo", "America/New_York"]),
+    },
+)
 VALUES = st.recursive(
     JSON
     | TYPES
     | WORDS
+    | DATES
     | st.sampled_from(["#{a}", "#{a", "SWITCH", "conditional", "switch", "a", True, "5m"]),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=5),
     max_leaves=20,
@@ -427,7 +468,10 @@ NODES = st.builds(
 
 @given(
     JSON
-    | st.fixed_dictionaries({"nodes": st.lists(NODES | VALUES, max_size=4)}, optional={"routing": VALUES})
+    | st.fixed_dictionaries(
+        {"nodes": st.lists(NODES | VALUES, max_size=4)},
+        optional={"routing": VALUES, "schedule": SCHEDULES | st.lists(SCHEDULES | VALUES, max_size=3)},
+    )
     | st.fixed_dictionaries(
         {"workflow": st.dictionaries(WORDS, VALUES), "steps": st.lists(NODES, max_size=3)}
     )
@@ -437,6 +481,12 @@ def test_no_document_makes_the_check_fail(document: Json) -> None:
     assert (found.definition is not None) == (not found.errors)
     for problem in found.problems:
         assert _reaches(document, problem.pointer), problem
+
+
+@given(SCHEDULES)
+def test_no_schedule_makes_the_check_fail(schedule: JsonObject) -> None:
+    found = {code for code, _ in errors(nodes(noop("a"), schedule=schedule))}
+    assert found <= {"INVALID_TIME", "OUT_OF_RANGE"}
 
 
 def _reaches(document: Json, pointer: str) -> bool:

@@ -467,3 +467,13 @@ def test_a_saved_node_keeps_its_config_when_its_template_changes() -> None:
 def test_the_checksum_follows_the_content_and_not_the_order_of_keys() -> None:
     assert checksum({"a": 1, "b": [1, 2]}) == checksum({"b": [1, 2], "a": 1})
     assert checksum({"a": 1}) != checksum({"a": 2})
+
+
+def test_a_saved_schedule_is_read_back_whatever_would_be_said_of_it_today() -> None:
+    saved = to_document(
+        loaded({"nodes": [{"type": "NOOP"}], "schedule": {"type": "CRON", "expression": "0 9 * * *"}})
+    )
+    (block,) = saved["schedule"]
+    block["timezone"] = "Europe/Atlantis"
+    (schedule,) = from_document(saved).schedules
+    assert (schedule.cron_expression, schedule.timezone) == ("0 9 * * *", "Europe/Atlantis")

@@ -227,7 +227,7 @@ class Settings(Group):
     workflow: WorkflowSettings = WorkflowSettings()
 
 
-# Names that deployments of the neighbouring systems use already.
+# Other names for the same settings.
 OTHER_NAMES = {
     "INSTANCE_ID": "instance-id",
     "DB_URL": "database.url",

@@ -36,7 +36,7 @@ def test_a_flag_wins_over_the_environment_which_wins_over_the_file(folder: Path)
     assert found.sources["host"].endswith("muster.toml")
 
 
-def test_the_names_of_neighbouring_systems_work_and_our_own_win(folder: Path) -> None:
+def test_other_names_for_a_setting_work_and_its_own_wins(folder: Path) -> None:
     assert loaded(folder, {"INSTANCE_ID": "pod-1"}).settings.instance_id == "pod-1"
     both = loaded(folder, {"INSTANCE_ID": "pod-1", "MUSTER_INSTANCE_ID": "mine"})
     assert both.settings.instance_id == "mine"
@@ -56,7 +56,7 @@ def test_an_empty_variable_is_one_that_is_not_set(folder: Path) -> None:
     assert loaded(folder, {"OIDC_ISSUER_URI": ""}).settings.oidc.issuer_uri is None
 
 
-def test_the_tables_of_neighbouring_systems_are_read(folder: Path) -> None:
+def test_settings_in_tables_are_read(folder: Path) -> None:
     (folder / "muster.toml").write_text(
         '[kafka]\ntopics = ["orders"]\nconsumer.group-id = "g"\n'
         '[ruleengine]\nnormalized-topic = "n"\n[workflow.kafka]\nreply-topics = "a, b"\n'

@@ -8,6 +8,7 @@ from typing import NoReturn, cast
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
 from muster.model.json import Json
 from muster.model.problems import AuthorError, Problem
+from muster.model.text import is_suitable
 
 LARGEST = 2**64 - 1
 SMALLEST = -(2**63)
@@ -148,7 +149,7 @@ def _string(token: str, text: str, position: int) -> str:
         content = cast("str", json.loads(token, strict=False))
     except json.JSONDecodeError:
         return token
-    if unsuitable(content):
+    if not is_suitable(content):
         refuse("INVALID_TEXT", "NUL and halves of surrogate pairs are not allowed in text.", text, position)
     return content
 
@@ -161,13 +162,6 @@ def _number(token: str, text: str, position: int) -> None:
         wrong = float(token) in (float("inf"), float("-inf"))
     if wrong:
         refuse("INVALID_NUMBER", f"`{token[:40]}` is not a number that can be kept.", text, position)
-
-
-def unsuitable(text: str) -> bool:
-    """Whether text holds what no database and no other program takes: NUL, or half a surrogate pair."""
-    if "\0" in text:
-        return True
-    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def refuse(code: str, message: str, text: str = "", position: int | None = None) -> NoReturn:

@@ -12,11 +12,12 @@ from typing import NoReturn
 import yaml
 from yaml import events
 
-from muster.definitions.jsontext import LARGEST, SMALLEST, unsuitable
+from muster.definitions.jsontext import LARGEST, SMALLEST
 from muster.definitions.limits import Limits
 from muster.definitions.pointers import child
 from muster.model.json import Json
 from muster.model.problems import AuthorError, Problem
+from muster.model.text import is_suitable
 
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -101,7 +102,7 @@ def _open(event: "events.CollectionStartEvent", level: _Level, outermost: bool) 
 
 def _take(event: "events.ScalarEvent", level: _Level) -> None:
     text = event.value
-    if unsuitable(text):
+    if not is_suitable(text):
         _refuse("INVALID_TEXT", "NUL and halves of surrogate pairs are not allowed in text.", event, level)
     if isinstance(level.value, dict) and level.key is None:
         if text in level.value:

@@ -8,6 +8,7 @@ from muster.engine.state import Failure
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.ports import Attachment, Http, HttpRequest, Mail
 from muster.nodes.resolved import BadParameter, field_of_item, object_of, text_of, texts_of
+from muster.nodes.rest_answer import may_pass
 
 MOST_ATTACHMENTS = 20
 LARGEST_ATTACHMENTS = 20 * 1024 * 1024
@@ -26,10 +27,8 @@ class Fetching:
         if isinstance(answer, Failure):
             return answer
         if not 200 <= answer.status < 300:
-            passing = answer.status >= 500 or answer.status in (408, 425, 429)
-            return Failure(
-                f"HTTP_{answer.status}", f"attachment {name}: {answer.host} answered {answer.status}", passing
-            )
+            message = f"attachment {name}: {answer.host} answered {answer.status}"
+            return Failure(f"HTTP_{answer.status}", message, may_pass(answer.status))
         kind = (
             text_of(given.get("contentType"), "contentType") or answer.header("content-type") or UNKNOWN_TYPE
         )

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from muster.expr import ExpressionError, to_text
+from muster.expr.convert import kind_of
 from muster.model.json import Json, JsonView
 
 
@@ -10,14 +12,15 @@ class BadParameter(ValueError):
 
 
 def text_of(value: Json, name: str) -> str | None:
-    """A text; numbers and flags as JSON writes them, null as none. Raises `BadParameter`."""
+    """A text; numbers and flags as templates print them, null as none. Raises `BadParameter`."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    raise BadParameter(f"`{name}` is {_kind(value)}, where text was expected")
+    if isinstance(value, dict | list):
+        raise BadParameter(f"`{name}` is {kind_of(value)}, where text was expected")
+    try:
+        return to_text(value)
+    except ExpressionError as error:
+        raise BadParameter(f"`{name}`: {error}") from None
 
 
 def texts_of(value: Json, name: str) -> tuple[str, ...]:
@@ -32,7 +35,7 @@ def object_of(value: Json, name: str) -> JsonView:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BadParameter(f"`{name}` is {_kind(value)}, where an object was expected")
+        raise BadParameter(f"`{name}` is {kind_of(value)}, where an object was expected")
     return value
 
 
@@ -40,9 +43,3 @@ def field_of_item(root: Mapping[str, Json], name: str) -> Json:
     """What the item that is being worked on has under this name."""
     item = root.get("item")
     return item.get(name) if isinstance(item, dict) else None
-
-
-def _kind(value: Json) -> str:
-    if isinstance(value, list):
-        return "a list"
-    return "an object" if isinstance(value, dict) else "a single value"

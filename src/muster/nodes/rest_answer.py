@@ -8,15 +8,18 @@ from email.utils import parsedate_to_datetime
 
 import orjson
 
+from muster.definitions.jsontext import too_deep
+from muster.definitions.schema import holds_expression
 from muster.engine.handlers import Done
 from muster.engine.state import Failure
 from muster.engine.view import Layered
 from muster.expr import ExpressionError, Scope, compile_condition, compile_mapping, to_boolean
 from muster.model.json import Json, JsonObject
+from muster.model.text import made_suitable
 from muster.nodes.ports import HttpAnswer
 from muster.nodes.resolved import BadParameter
 
-MAY_PASS = frozenset({408, 425, 429})
+PASSING = frozenset({408, 425, 429})
 LONGEST_PAUSE = 86_400.0
 DEEPEST = 200
 NEVER_SHOWN = frozenset(
@@ -48,7 +51,7 @@ def document_of(answer: HttpAnswer, hidden: frozenset[str]) -> JsonObject:
     headers: JsonObject = {}
     for name, _ in answer.headers:
         if name not in NEVER_SHOWN and name not in hidden:
-            headers[name] = _storable_text(answer.header(name) or "")
+            headers[name] = made_suitable(answer.header(name) or "")
     return {"status": answer.status, "headers": headers, "body": body_of(answer)}
 
 
@@ -63,7 +66,7 @@ def body_of(answer: HttpAnswer) -> Json:
         except orjson.JSONDecodeError:
             pass  # it is not what it says: text, then
     if _TEXT.match(kind) or not kind or _JSON.match(kind):
-        return _storable_text(_decoded(answer.content, kind))
+        return made_suitable(_decoded(answer.content, kind))
     return b64encode(answer.content).decode("ascii")
 
 
@@ -77,38 +80,32 @@ def _decoded(content: bytes, kind: str) -> str:
 
 def _storable(content: bytes, value: Json) -> Json:
     """The value as every database holds it. Few answers need more than these two counts."""
-    if content.count(b"[") + content.count(b"{") > DEEPEST and _is_deeper(value, DEEPEST):
+    if content.count(b"[") + content.count(b"{") > DEEPEST and too_deep(value, DEEPEST):
         raise BadAnswer(f"the answer is nested more than {DEEPEST} deep")
     return _without_nul(value) if b"\\u0000" in content else value
 
 
-def _is_deeper(value: Json, depth: int) -> bool:
-    level: list[Json] = [value]
-    for _ in range(depth + 1):
-        level = [child for each in level for child in _children(each)]
-        if not level:
-            return False
-    return True
-
-
-def _children(value: Json) -> list[Json]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
-
-
 def _without_nul(value: Json) -> Json:
     if isinstance(value, str):
-        return _storable_text(value)
+        return made_suitable(value)
     if isinstance(value, list):
         return [_without_nul(each) for each in value]
     if isinstance(value, dict):
-        return {_storable_text(key): _without_nul(each) for key, each in value.items()}
+        return {made_suitable(key): _without_nul(each) for key, each in value.items()}
     return value
 
 
-def _storable_text(text: str) -> str:
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+def expectation_flaw(expect: Json) -> str | None:
+    """What is wrong with an `expect` as its author wrote it; None: nothing that can be told before."""
+    if not isinstance(expect, str) or _STATUSES.fullmatch(expect):
+        return None
+    if holds_expression(expect):
+        return "Write the condition in `expect` without `#{}`: it is asked once the answer is there."
+    try:
+        compile_condition(expect)
+    except ExpressionError as error:
+        return f"`expect` is neither statuses nor a condition: {error.message}."
+    return None
 
 
 def is_expected(expect: Json, document: JsonObject, scope: Scope) -> bool:
@@ -147,9 +144,14 @@ def _holds(condition: str, document: JsonObject, scope: Scope) -> bool:
         raise BadParameter(f"`expect`: {error}") from None
 
 
+def may_pass(status: int) -> bool:
+    """Whether asking again later makes sense."""
+    return status >= 500 or status in PASSING
+
+
 def refusal(answer: HttpAnswer, now: datetime) -> Failure:
     """An answer that was not expected. It names the host and the status; the rest may hold secrets."""
-    passing = answer.status >= 500 or answer.status in MAY_PASS
+    passing = may_pass(answer.status)
     pause = retry_after(answer.header("retry-after"), now) if passing else None
     kind = "UnexpectedAnswer" if 200 <= answer.status < 300 else f"HTTP_{answer.status}"
     return Failure(kind, f"{answer.host} answered {answer.status}", passing, pause)

@@ -8,23 +8,29 @@ from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
+from muster.model.problems import Problem
 from muster.nodes.answer_schema import fault_of
 from muster.nodes.parts import (
     HEADERS,
     MAPPING,
-    ON,
+    SUMMARY,
     anything,
+    bodies,
     choice,
     closed,
     config,
     duration,
     fields,
+    literal,
     mapped,
+    processing,
+    processing_defs,
     text,
+    too_deep,
 )
 from muster.nodes.ports import Http
 from muster.nodes.resolved import BadParameter, object_of
-from muster.nodes.rest_answer import BadAnswer, document_of, done, is_expected, refusal
+from muster.nodes.rest_answer import BadAnswer, document_of, done, expectation_flaw, is_expected, refusal
 from muster.nodes.rest_request import METHODS, request_of, secret_headers
 
 _EXAMPLE: JsonObject = {
@@ -46,7 +52,43 @@ _AUTH = closed(
 )
 
 
+_BODY: JsonObject = {
+    "url": text("Address", "", "https://api.example.com/process", minLength=1),
+    "method": {**choice("Method", [*METHODS], default="GET"), "x-literal": False},
+    "headers": HEADERS,
+    "query": fields("Query parameters"),
+    "body": anything("Body", "An object is sent as JSON, text as it is."),
+    "auth": _AUTH,
+    "timeout": duration("Timeout", default="30s"),
+    "expect": literal(
+        {
+            "type": ["array", "integer", "string"],
+            "title": "Expected answer",
+            "description": (
+                "Status codes that count as success (`[200, 404]`), or a condition on the answer, "
+                "without `#{}`: `status == 200`."
+            ),
+            "items": {"type": ["integer", "string"]},
+        }
+    ),
+    "outputMapping": MAPPING,
+    "schema": {"type": "object", "title": "Answer's JSON Schema"},
+}
+
+
+def check(config: JsonView) -> tuple[Problem, ...]:
+    found = list(too_deep(config))
+    for body in bodies(config):
+        place = "/expect" if body is config else "/forEach"
+        flaw = expectation_flaw(body.get("expect"))
+        if flaw is not None:
+            found.append(Problem("INVALID_EXPRESSION", place, flaw))
+    return tuple(found)
+
+
 def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
+    if "on" in config:
+        return SUMMARY
     return mapped(config) or frozenset({"status", "headers", "body"})
 
 
@@ -63,31 +105,10 @@ TYPE = NodeType(
     category="Integration",
     title="HTTP request",
     description="Makes an HTTP request and keeps its answer.",
-    schema=config(
-        {
-            "url": text("Address", "", "https://api.example.com/process", minLength=1),
-            "method": {**choice("Method", [*METHODS], default="GET"), "x-literal": False},
-            "headers": HEADERS,
-            "query": fields("Query parameters"),
-            "body": anything("Body", "An object is sent as JSON, text as it is."),
-            "auth": _AUTH,
-            "timeout": duration("Timeout", default="30s"),
-            "expect": {
-                "type": ["array", "integer", "string"],
-                "title": "Expected answer",
-                "description": "Status codes that count as success (`[200, 404]`), or a condition.",
-                "items": {"type": ["integer", "string"]},
-            },
-            "outputMapping": MAPPING,
-            "schema": {"type": "object", "title": "Answer's JSON Schema"},
-            "on": ON,
-            "forEach": {"type": "object", "title": "For each item"},
-            "onItemError": choice("When an item fails", ["collect", "continue", "stop"], default="collect"),
-        },
-        "url",
-    ),
+    schema=config(processing(_BODY), "url", **{"$defs": processing_defs(_BODY)}),
     examples=(_EXAMPLE,),
     sets=sets,
+    check=check,
     say=say,
     local_names=frozenset({"status", "headers", "body", "response"}),
 )

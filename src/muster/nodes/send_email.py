@@ -4,25 +4,10 @@ from muster.definitions.steps.words import quoted, shown
 from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.model.json import JsonObject, JsonView
-from muster.model.node_type import NodeKind, NodeType, StepFamily
-from muster.model.problems import Level, Problem
 from muster.nodes.mail_of import Fetching, mail_of
-from muster.nodes.parts import (
-    closed,
-    config,
-    fields,
-    missing,
-    processing,
-    processing_defs,
-    says_any,
-    sets_summary,
-    text,
-    texts,
-    too_deep,
-)
+from muster.nodes.parts import closed, fields, text, texts
 from muster.nodes.ports import Channel, Deliveries, Http, Mail, Mailer, MessageTemplates
-from muster.nodes.resolved import BadParameter
-from muster.nodes.sending import outcome_of
+from muster.nodes.sending import Outgoing, Wording, deliver, sending_type
 from muster.nodes.stored_message import with_template
 
 _BODY: JsonObject = {
@@ -61,33 +46,23 @@ _EXAMPLE: JsonObject = {
 }
 
 
-def check(config: JsonView) -> tuple[Problem, ...]:
-    found = list(too_deep(config))
-    if not says_any(config, "subject", "body", "html", "template"):
-        found.append(missing("A message needs a `subject`, a `body`, `html` or a `template`."))
-    if "on" not in config and not says_any(config, "to"):
-        message = "Without `to` it goes to `#{item.email}`, and without `on` there is no item."
-        found.append(missing(message, Level.WARNING))
-    return tuple(found)
-
-
 def say(config: JsonView) -> tuple[str, ...]:
     subject = f" “{quoted(config['subject'])}”" if config.get("subject") else ""
     return (f"Send an e-mail{subject} to {shown(config.get('to', '#{item.email}'))}.",)
 
 
-TYPE = NodeType(
-    name="SEND_EMAIL",
-    kind=NodeKind.EFFECT,
-    category="Integration",
-    title="Send e-mail",
-    description="Sends an e-mail, or one for each item of a list.",
-    schema=config(processing(_BODY), **{"$defs": processing_defs(_BODY)}),
-    family=StepFamily.DATA_PROCESSOR,
-    examples=(_EXAMPLE,),
-    sets=sets_summary,
-    check=check,
-    say=say,
+TYPE = sending_type(
+    Wording(
+        name="SEND_EMAIL",
+        title="Send e-mail",
+        description="Sends an e-mail, or one for each item of a list.",
+        content=("subject", "body", "html", "template"),
+        lacking="A message needs a `subject`, a `body`, `html` or a `template`.",
+        reached_by="email",
+    ),
+    _BODY,
+    _EXAMPLE,
+    say,
 )
 
 
@@ -101,17 +76,16 @@ class SendEmail:
         self._fetching = Fetching(http)
 
     async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
-        try:
-            whole = await with_template(params, call, self._templates)
-            mail = await mail_of(whole, call, self._fetching)
-        except BadParameter as bad:
-            return Failure("BadParameter", str(bad))
+        return await deliver(call, self._deliveries, lambda: self._written(params, call))
+
+    async def _written(self, params: JsonObject, call: Call) -> Outgoing | Failure:
+        whole = await with_template(params, call, self._templates)
+        mail = await mail_of(whole, call, self._fetching)
         if isinstance(mail, Failure):
             return mail
-        result = await self._mailer.send(mail)
         people = ", ".join((*mail.to, *mail.cc, *mail.bcc))
-        return await outcome_of(
-            result, call, self._deliveries, Channel.EMAIL, people, mail.subject, _shown_body(mail)
+        return Outgoing(
+            lambda: self._mailer.send(mail), Channel.EMAIL, people, mail.subject, _shown_body(mail)
         )
 
 

@@ -8,22 +8,10 @@ from muster.definitions.steps.words import quoted, shown
 from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.model.json import Json, JsonObject, JsonView
-from muster.model.node_type import NodeKind, NodeType, StepFamily
-from muster.model.problems import Level, Problem
-from muster.nodes.parts import (
-    closed,
-    config,
-    missing,
-    processing,
-    processing_defs,
-    says_any,
-    sets_summary,
-    text,
-    too_deep,
-)
+from muster.nodes.parts import closed, text
 from muster.nodes.ports import Channel, Deliveries, WhatsApp, WhatsAppMessage
 from muster.nodes.resolved import BadParameter, field_of_item, object_of, text_of
-from muster.nodes.sending import outcome_of
+from muster.nodes.sending import Outgoing, Wording, deliver, sending_type
 
 LONGEST_TEXT = 4_096
 _NOT_DIALLED = re.compile(r"[\s().-]")
@@ -45,33 +33,23 @@ _BODY: JsonObject = {
 _EXAMPLE: JsonObject = {"on": "#{users}", "forEach": {"message": "Important update in your dashboard"}}
 
 
-def check(config: JsonView) -> tuple[Problem, ...]:
-    found = list(too_deep(config))
-    if not says_any(config, "message", "template"):
-        found.append(missing("There should be a `message` or a `template`."))
-    if "on" not in config and not says_any(config, "to"):
-        message = "Without `to` it goes to `#{item.phone}`, and without `on` there is no item."
-        found.append(missing(message, Level.WARNING))
-    return tuple(found)
-
-
 def say(config: JsonView) -> tuple[str, ...]:
     message = f" “{quoted(config['message'])}”" if config.get("message") else ""
     return (f"Send a WhatsApp message{message} to {shown(config.get('to', '#{item.phone}'))}.",)
 
 
-TYPE = NodeType(
-    name="SEND_WHATSAPP",
-    kind=NodeKind.EFFECT,
-    category="Integration",
-    title="Send WhatsApp",
-    description="Sends a WhatsApp message, or one for each item of a list.",
-    schema=config(processing(_BODY), **{"$defs": processing_defs(_BODY)}),
-    family=StepFamily.DATA_PROCESSOR,
-    examples=(_EXAMPLE,),
-    sets=sets_summary,
-    check=check,
-    say=say,
+TYPE = sending_type(
+    Wording(
+        name="SEND_WHATSAPP",
+        title="Send WhatsApp",
+        description="Sends a WhatsApp message, or one for each item of a list.",
+        content=("message", "template"),
+        lacking="There should be a `message` or a `template`.",
+        reached_by="phone",
+    ),
+    _BODY,
+    _EXAMPLE,
+    say,
 )
 
 
@@ -82,13 +60,12 @@ class SendWhatsApp:
         self._whatsapp, self._deliveries = whatsapp, deliveries
 
     async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
-        try:
-            message = message_of(params, call)
-        except BadParameter as bad:
-            return Failure("BadParameter", str(bad))
-        result = await self._whatsapp.send(message)
-        return await outcome_of(
-            result, call, self._deliveries, Channel.WHATSAPP, message.to, None, _shown_content(message)
+        return await deliver(call, self._deliveries, lambda: self._written(params, call))
+
+    async def _written(self, params: JsonObject, call: Call) -> Outgoing:
+        message = message_of(params, call)
+        return Outgoing(
+            lambda: self._whatsapp.send(message), Channel.WHATSAPP, message.to, None, _shown_content(message)
         )
 
 

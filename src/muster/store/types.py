@@ -17,10 +17,13 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from muster.model.json import Json
 from muster.model.problems import AuthorError, Problem
+from muster.model.text import is_suitable
 
 # Made once: `json.dumps` with options makes one for every value, which takes longer than the encoding.
 _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 STRING_OR_BIG_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.]+e\+[0-9]+')
+NUL = "text with a NUL character cannot be stored"
+HALF_A_PAIR = "text with half a surrogate pair cannot be stored"
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -33,12 +36,10 @@ class Unstorable(AuthorError, DontWrapMixin):
 
 def check_text(text: str, limit: int | None = None) -> str:
     """The text itself, if every database can hold it. Raises `Unstorable`."""
-    if "\0" in text:
-        raise Unstorable("text with a NUL character cannot be stored")
+    if not is_suitable(text):
+        raise Unstorable(HALF_A_PAIR if "\0" not in text else NUL)
     if limit is not None and len(text) > limit:
         raise Unstorable(f"text of {len(text)} characters is too long: at most {limit} can be stored")
-    if not text.isascii():
-        _check_surrogates(text)
     return text
 
 
@@ -51,13 +52,6 @@ def is_storable(text: str, limit: int) -> bool:
     return True
 
 
-def _check_surrogates(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Unstorable("text with half a surrogate pair cannot be stored") from None
-
-
 def json_text(value: Json) -> str:
     """JSON as it is stored: compact, in the order given. Raises `Unstorable`."""
     try:
@@ -67,10 +61,8 @@ def json_text(value: Json) -> str:
     if "e+" in text:
         text = STRING_OR_BIG_FLOAT.sub(_spell_out, text)
     if "\\u0000" in text and ESCAPED_NUL.search(text):
-        raise Unstorable("text with a NUL character cannot be stored")
-    if not text.isascii():
-        _check_surrogates(text)
-    return text
+        raise Unstorable(NUL)
+    return check_text(text)
 
 
 def _spell_out(found: re.Match[str]) -> str:

@@ -7,15 +7,21 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
+from muster.definitions.check import check
 from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.expr import Scope
 from muster.model.json import Json, JsonObject
+from muster.model.node_type import Catalogue
+from muster.nodes import builtin
+from muster.nodes.parts import SUMMARY
 from muster.nodes.ports import HttpAnswer, HttpRequest
-from muster.nodes.rest_sync import RestSync
+from muster.nodes.rest_answer import DEEPEST
+from muster.nodes.rest_sync import TYPE, RestSync
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 SECRET = "s3cret-value"
+CATALOGUE = Catalogue(builtin(), {}, {}, {})
 
 
 class Web:
@@ -436,3 +442,50 @@ async def test_a_large_answer_is_checked_beside_the_loop() -> None:
     counting.cancel()
     assert isinstance(done, Done)
     assert turns > 100, "the loop went on meanwhile"
+
+
+def problems_of(config: JsonObject) -> list[tuple[str, str]]:
+    document: JsonObject = {
+        "workflow": {"name": "x", "nodes": [{"id": "call", "type": "REST_SYNC", "config": config}]}
+    }
+    return [(problem.code, problem.pointer) for problem in check(document, CATALOGUE).errors]
+
+
+AT_CONFIG = "/workflow/nodes/0/config"
+
+
+@pytest.mark.parametrize(
+    "expect", [200, [200, 404], "2xx", "200, 404", "status == 200", "body.ok && status < 300"]
+)
+def test_an_expectation_is_statuses_or_a_bare_condition(expect: Json) -> None:
+    assert problems_of({"url": "https://x.example", "expect": expect}) == []
+
+
+@pytest.mark.parametrize("expect", ["#{status == 200}", "status ==", "#{codes}"])
+def test_an_expectation_that_could_only_fail_later_is_found_in_the_definition(expect: str) -> None:
+    wrong = problems_of({"url": "https://x.example", "expect": expect})
+    assert wrong == [("INVALID_EXPRESSION", f"{AT_CONFIG}/expect")]
+    nested: JsonObject = {"url": "https://x.example", "on": "#{item}", "forEach": {"expect": expect}}
+    assert problems_of(nested) == [("INVALID_EXPRESSION", f"{AT_CONFIG}/forEach")]
+
+
+def test_what_is_said_for_each_item_is_checked_like_the_rest() -> None:
+    config: JsonObject = {"url": "https://x.example", "on": "#{item}", "forEach": {"metod": "POST"}}
+    assert problems_of(config) == [("UNKNOWN_FIELD", f"{AT_CONFIG}/forEach/metod")]
+    assert problems_of({**config, "forEach": {"method": "POST", "concurrency": 4}}) == []
+
+
+def test_over_a_list_it_sets_the_summary() -> None:
+    assert TYPE.sets({"url": "x", "on": "#{users}"}, {}) == SUMMARY
+    assert TYPE.sets({"url": "x", "outputMapping": {"id": "$.id"}}, {}) == {"id"}
+
+
+def nested_lists(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+async def test_an_answer_may_be_nested_as_deep_as_the_limit() -> None:
+    assert isinstance(await outcome(answer_with(nested_lists(DEEPEST))), Done)
+    deeper = await outcome(answer_with(nested_lists(DEEPEST + 1)))
+    assert isinstance(deeper, Failure)
+    assert deeper.type == "BadAnswer"

@@ -241,3 +241,18 @@ async def test_a_parameter_that_cannot_be_used_is_named(params: JsonObject, name
     assert (failure.type, failure.retryable) == ("BadParameter", False)
     assert named in failure.message
     assert house.mails == []
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(3.0, "3"), (2.5, "2.5"), (True, "true"), (7, "7"), (1e21, "1e+21"), (None, "")]
+)
+async def test_a_number_reads_as_it_does_within_a_template(value: Json, shown: str) -> None:
+    house = House()
+    await house.email(to="ada@x.de", subject=value, body="x")
+    assert house.mails[0].subject == shown
+
+
+async def test_a_number_that_is_too_long_to_write_is_the_authors_mistake() -> None:
+    failure = await House().fails(to="ada@x.de", subject=10**100_000, body="x")
+    assert failure.type == "BadParameter"
+    assert "`subject`" in failure.message

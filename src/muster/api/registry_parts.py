@@ -55,10 +55,7 @@ class Secrets(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Registries:
-    """`functions` are the actions that plug-ins have brought: no other may have such a name."""
-
     sources: Kept[SourceDraft, DataSource]
     queries: Kept[PrebuiltQuery, PrebuiltQuery]
     actions: Kept[ActionDefinition, ActionDefinition]
     secrets: Secrets
-    functions: frozenset[str] = frozenset()

@@ -43,7 +43,6 @@ async def data_parts(
         QueryRepository(database, clock),
         ActionRepository(database, clock),
         SecretRepository(database, clock, vault),
-        frozenset(functions or ()),
     )
     runner = SqlRunner(sources, clock)
     effects: dict[str, Effect] = {

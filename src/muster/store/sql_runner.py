@@ -105,7 +105,7 @@ class SqlRunner:
         try:
             opening = await self._sources.opening(*name)
         except (vault.Unreadable, NotConfigured) as error:
-            return Failure("SourceUnavailable", f"the password of `{target.source}` cannot be read: {error}")
+            return Failure("UnreadablePassword", f"the password of `{target.source}` cannot be read: {error}")
         if opening is None:
             return Failure("UnknownDataSource", f"there is no data source `{target.source}`")
         return await self._opened(name, opening, now)

@@ -123,6 +123,13 @@ async def test_trouble_with_the_database_keeps_its_word_on_whether_to_try_again(
     )
 
 
+async def test_nobody_chooses_what_is_always_given() -> None:
+    house = House()
+    house.query_sql, house.schema = "SELECT :_key AS k", {}
+    outcome = await house.queried({"_key": "mine"})
+    assert outcome == Failure("BadParameter", "query `getOrders`: there is no parameter `_key`: it has none")
+
+
 # --- ACTION ----------------------------------------------------------------------------------------
 
 

@@ -30,7 +30,6 @@ from muster.api.registries import (
 from muster.api.registry_shapes import ActionBody, ActionPage, ActionRow
 from muster.api.routes.workflows import IF_MATCH
 from muster.api.strict import StrictRoute
-from muster.definitions.ports import Taken
 from muster.model.access import Role
 from muster.model.registered import ActionDefinition
 from muster.nodes.sql import check_action
@@ -65,8 +64,6 @@ _BODY = json_body(ActionBody, _EXAMPLE)
 async def create_action(request: Request, caller: Admin, parts: Given) -> Response:
     body = await read_body(request, ActionBody, parts.body_limit)
     wanted = _action(body, new_key(body.key), owner(caller, body.institute_id), parts.clock.now())
-    if wanted.key in parts.registries.functions:
-        raise Taken(wanted.key)
     audit = audited(KIND, wanted.key, "create", caller, wanted.institute_id)
     made = await parts.registries.actions.create(wanted, audit)
     return answer(ActionRow.model_validate(made), 201, etag(made.version))

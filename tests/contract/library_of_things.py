@@ -1,25 +1,11 @@
 """Things to keep, for tests that do not care what they are."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
+from clocks import NOON
 from muster.model.json import JsonObject
 from muster.model.stored import ApiToken, AuditEntry, NewVersion, NodeTemplate
 from muster.model.workflow import Definition, Edge, EdgeType, Node
-
-NOON = datetime(2026, 3, 4, 12, 0, 0, 123456, UTC)
-
-
-class FakeClock:
-    """A clock that moves only when it is told to."""
-
-    def __init__(self, time: datetime = NOON) -> None:
-        self.time = time
-
-    def now(self) -> datetime:
-        return self.time
-
-    def forward(self, **by: float) -> None:
-        self.time += timedelta(**by)
 
 
 def definition(name: str = "Orders", institute: str = "") -> Definition:

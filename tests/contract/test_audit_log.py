@@ -3,7 +3,8 @@
 import pytest
 from sqlalchemy import Connection
 
-from contract.library_of_things import NOON, audit
+from clocks import NOON
+from contract.library_of_things import audit
 from muster.model.stored import AuditEntry, Page
 from muster.store.audit import AuditLog, add_audit
 from muster.store.database import Database

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.util import await_only
 
-from contract.library_of_things import NOON, audit
+from clocks import NOON
+from contract.library_of_things import audit
 from databases import EVERY_KIND
 from muster.store import database as port
 from muster.store import open as opening

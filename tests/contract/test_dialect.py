@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.util import await_only
 
-from contract.library_of_things import NOON
+from clocks import NOON
 from databases import EVERY_KIND
 from muster.model.problems import AuthorError
 from muster.store.database import Database

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from contract.library_of_things import NOON, FakeClock
+from clocks import NOON, FakeClock
 from muster.definitions.ports import Stale, Taken
 from muster.model.problems import AuthorError
 from muster.model.registered import ActionDefinition, PrebuiltQuery, SourceDraft

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from contract.library_of_things import FakeClock, audit, template
+from clocks import FakeClock
+from contract.library_of_things import audit, template
 from muster.definitions.ports import Stale, Taken
 from muster.model.stored import BadCursor, Page
 from muster.store.audit import AuditLog

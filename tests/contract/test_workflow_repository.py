@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from sqlalchemy import func, select
 
-from contract.library_of_things import FakeClock, audit, version
+from clocks import FakeClock
+from contract.library_of_things import audit, version
 from muster.definitions.ports import Stale, Taken
 from muster.model.problems import AuthorError
 from muster.model.stored import BadCursor, NewVersion, Page

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from api_for_tests import Client
+from muster.api.routes.workflows import EXAMPLE
 
 Holding = Callable[..., Awaitable[Client]]
 
@@ -120,3 +121,20 @@ async def test_a_time_that_no_database_can_hold_is_the_callers_mistake(client: C
     assert [problem["code"] for problem in answer.json()["errors"]] == ["UNSTORABLE"]
     listed = await client.get("/api/workflow/executions", params={"from": "0001-01-01T00:00:00+23:00"})
     assert (listed.status_code, listed.json()["code"]) == (400, "INVALID_PARAMETER")
+
+
+async def test_what_was_done_to_a_thing_can_be_read_by_its_own_institute_only(
+    client: Client, holding: Holding
+) -> None:
+    north, south = await holding("editor", institute="north"), await holding("viewer", institute="south")
+    made = (await north.post("/api/workflow", json=EXAMPLE)).json()
+    await north.put(f"/api/workflow/{made['id']}", json=EXAMPLE)
+    about = {"entityType": "workflow", "entityId": made["id"]}
+    first = (await north.get("/api/audit", params={**about, "limit": 1})).json()
+    rest = (await north.get("/api/audit", params={**about, "cursor": first["nextCursor"]})).json()
+    rows = [*first["items"], *rest["items"]]
+    assert [(row["action"], row["actor"]) for row in rows] == [("update", "test"), ("create", "test")]
+    assert rows[0]["instituteId"] == "north"
+    assert (await south.get("/api/audit", params=about)).json() == {"items": [], "nextCursor": None}
+    assert len((await client.get("/api/audit", params=about)).json()["items"]) == 2
+    assert (await client.get("/api/audit", params={"entityType": "workflow"})).status_code == 400

@@ -22,6 +22,7 @@ from muster.api.parts import Parts
 from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
     actions,
+    audit,
     diagrams,
     executions,
     expressions,
@@ -46,7 +47,18 @@ from muster.nodes.data_ports import InUse, NotConfigured
 _log = structlog.get_logger("muster.api")
 
 _REGISTRIES = (sources, queries, actions, secrets)
-_WEB = (node_types, templates, diagrams, executions, workflows, expressions, tokens, *_REGISTRIES, pages)
+_WEB = (
+    node_types,
+    templates,
+    diagrams,
+    executions,
+    workflows,
+    expressions,
+    tokens,
+    audit,
+    *_REGISTRIES,
+    pages,
+)
 
 Handler = Callable[[Request, Any], Awaitable[Response]]
 

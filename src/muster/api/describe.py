@@ -158,6 +158,7 @@ TAGS = {
     "actions": "SQL that writes, by key.",
     "secrets": "Values that come in and never go out.",
     "tokens": "API tokens for programs.",
+    "audit": "Who did what.",
     "health": "Whether this instance is well.",
 }
 

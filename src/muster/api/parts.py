@@ -1,8 +1,8 @@
 """What the edge is given: use cases and ports, made by whoever builds the application."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
 from prometheus_client import CollectorRegistry
@@ -17,6 +17,15 @@ from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeType
+from muster.model.stored import AuditRecord, Page
+
+
+class Audit(Protocol):
+    async def list(
+        self, institute_id: str | None, entity_type: str, entity_id: str, page: Page
+    ) -> tuple[Sequence[AuditRecord], str | None]:
+        """What happened to one thing, newest first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ class Parts:
     control: Control
     node_types: Mapping[str, NodeType]
     tokens: Tokens
+    audit: Audit
     registries: Registries
     authenticator: Authenticator
     rates: Rates

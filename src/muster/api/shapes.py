@@ -233,6 +233,7 @@ class TokenRow(Shape):
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    last_used_at: datetime | None = Field(description="To the minute; null: never.")
 
 
 class TokenMade(TokenRow):
@@ -241,6 +242,24 @@ class TokenMade(TokenRow):
 
 class TokenPage(Shape):
     items: list[TokenRow]
+    next_cursor: str | None
+
+
+class AuditRow(Shape):
+    """Who did what, and when."""
+
+    id: int
+    entity_type: str
+    entity_id: str
+    action: str
+    actor: str
+    institute_id: str
+    details: dict[str, JsonValue]
+    created_at: datetime
+
+
+class AuditPage(Shape):
+    items: list[AuditRow]
     next_cursor: str | None
 
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Info, PlatformCollector, Proces
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
-from muster.api.auth import Authenticator, OidcVerifier, TokenVerifier
+from muster.api.auth import Authenticator, OidcVerifier, TokenUses, TokenVerifier, noting
 from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
 from muster.api.parts import Check, Condition, Parts
@@ -31,6 +31,7 @@ from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.nodes import pure_handlers, wait_handlers
 from muster.store.address import SQLITE, BadAddress, masked, parse_address
+from muster.store.audit import AuditLog
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.deliveries import DeliveryRepository
@@ -100,6 +101,8 @@ async def opened(
         library = Library(
             storage.workflows, storage.templates, catalogue, ids, limits, registered=data.registered
         )
+        uses = TokenUses(storage.tokens.touch, clock)
+        await stack.enter_async_context(noting(uses))
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
         registry = _registry(settings)
         committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
@@ -118,8 +121,9 @@ async def opened(
             control=control,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
+            audit=AuditLog(database),
             registries=data.registries,
-            authenticator=_authenticator(settings, storage, http, clock),
+            authenticator=_authenticator(settings, storage, http, clock, uses),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,
             checks=_checks(database),
@@ -260,7 +264,7 @@ def _storage(database: Database, clock: Clock) -> Storage:
 
 
 def _authenticator(
-    settings: Settings, storage: Storage, http: httpx.AsyncClient, clock: Clock
+    settings: Settings, storage: Storage, http: httpx.AsyncClient, clock: Clock, uses: TokenUses
 ) -> Authenticator:
     oidc = settings.oidc
     verifier = None
@@ -274,7 +278,7 @@ def _authenticator(
         verifier = OidcVerifier(
             oidc.issuer_uri, audience, oidc.roles_claim, http, clock, oidc.institute_claim
         )
-    return Authenticator(TokenVerifier(storage.tokens.find, clock), verifier, settings.insecure)
+    return Authenticator(TokenVerifier(storage.tokens.find, clock, uses.note), verifier, settings.insecure)
 
 
 def _registry(settings: Settings) -> CollectorRegistry:

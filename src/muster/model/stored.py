@@ -74,6 +74,7 @@ class ApiToken:
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    last_used_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

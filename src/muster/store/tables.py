@@ -4,6 +4,7 @@ A row belongs to a tenant by `institute_id` ('' where there is only one); nodes,
 their workflow's. Unique keys are named, because who lost a race is told the name of the one that was broken.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -29,21 +30,26 @@ ID_LENGTH = 36
 NAME_LENGTH = 255
 
 
+# MariaDB compares by collation: a binary one without padding tells case and trailing spaces apart.
+TABLE_OPTIONS: Mapping[str, Any] = {
+    "mariadb_engine": "InnoDB",
+    "mariadb_charset": "utf8mb4",
+    "mariadb_collate": "utf8mb4_nopad_bin",
+}
+
+
 def _table(name: str, *items: SchemaItem) -> Table:
     return Table(
         name,
         metadata,
         *items,
-        # MariaDB compares by collation: a binary one without padding tells case and trailing spaces apart.
-        mariadb_engine="InnoDB",
-        mariadb_charset="utf8mb4",
-        mariadb_collate="utf8mb4_nopad_bin",
+        **TABLE_OPTIONS,
         # An id that was given once is never given again, even when its row is gone.
         sqlite_autoincrement=any(isinstance(item, Column) and item.type is RowId for item in items),
     )
 
 
-def _institute() -> Column[str]:
+def institute() -> Column[str]:
     return Column("institute_id", Key(NAME_LENGTH), nullable=False, server_default=text("''"))
 
 
@@ -62,7 +68,7 @@ workflow = _table(
     Column("kind", Key(32), nullable=False),
     Column("status", Key(32), nullable=False),
     Column("workflow_type", Key(32), nullable=False),
-    _institute(),
+    institute(),
     Column("created_by_user_id", Key(NAME_LENGTH)),
     # No foreign key: versions refer to workflows already, and a circle could not be made on SQLite.
     Column("active_version_id", BigInteger),
@@ -131,7 +137,7 @@ node_template = _table(
     Column("node_type", Key(NAME_LENGTH), nullable=False),
     Column("config_json", JsonValue, nullable=False),
     Column("version", Integer, nullable=False),
-    _institute(),
+    institute(),
     # People name templates (`template_query`), and two tenants may choose one name.
     PrimaryKeyConstraint("institute_id", "id"),
 )
@@ -161,7 +167,7 @@ audit_log = _table(
     Column("action", Key(64), nullable=False),
     Column("actor", Key(NAME_LENGTH), nullable=False),
     Column("details", JsonValue, nullable=False),
-    _institute(),
+    institute(),
     Column("created_at", UtcTime, nullable=False),
     PrimaryKeyConstraint("id"),
     Index("ix_audit_log_entity", "entity_type", "entity_id"),
@@ -194,7 +200,7 @@ workflow_execution = _table(
     Column("tags", JsonValue),
     Column("error_type", Key(NAME_LENGTH)),
     Column("error_message", LongText),
-    _institute(),
+    institute(),
     Column("started_at", UtcTime, nullable=False),
     Column("completed_at", UtcTime),
     Column("updated_at", UtcTime, nullable=False),
@@ -254,7 +260,7 @@ delivery = _table(
     Column("execution_id", Key(ID_LENGTH), nullable=False),
     Column("node_id", Key(NAME_LENGTH), nullable=False),
     Column("item_key", Key(NAME_LENGTH), nullable=False),
-    _institute(),
+    institute(),
     Column("channel", Key(32), nullable=False),
     Column("recipient", LongText, nullable=False),
     Column("subject", LongText),
@@ -280,7 +286,7 @@ def _dated() -> tuple[Column[Any], ...]:
 
 secret = _table(
     "secret",
-    _institute(),
+    institute(),
     Column("name", Key(NAME_LENGTH), nullable=False),
     # Encrypted; see `vault.py`.
     Column("value", LongText, nullable=False),
@@ -290,7 +296,7 @@ secret = _table(
 
 data_source = _table(
     "data_source",
-    _institute(),
+    institute(),
     Column("key", Key(NAME_LENGTH), nullable=False),
     # Without its password, which is in the next column, encrypted, or is a secret.
     Column("url", LongText, nullable=False),
@@ -309,7 +315,7 @@ data_source = _table(
 
 prebuilt_query = _table(
     "prebuilt_query",
-    _institute(),
+    institute(),
     Column("key", Key(NAME_LENGTH), nullable=False),
     Column("description", LongText),
     Column("data_source", Key(NAME_LENGTH), nullable=False),
@@ -330,7 +336,7 @@ prebuilt_query = _table(
 
 action_definition = _table(
     "action_definition",
-    _institute(),
+    institute(),
     Column("key", Key(NAME_LENGTH), nullable=False),
     Column("description", LongText),
     Column("data_source", Key(NAME_LENGTH), nullable=False),

@@ -39,15 +39,11 @@ class TokenRepository:
                 raise Taken(token.id) from None
             raise
 
-    async def find(self, token_hash: str, now: datetime | None = None) -> ApiToken | None:
-        """The token with that hash. Given `now`, only if it is neither revoked nor expired by then."""
+    async def find(self, token_hash: str) -> ApiToken | None:
+        """The token with that hash, be it revoked or expired."""
         if not is_storable(token_hash, NAME_LENGTH):
             return None
         wanted = select(api_token).where(api_token.c.token_hash == token_hash)
-        if now is not None:
-            lasting = or_(api_token.c.expires_at.is_(None), api_token.c.expires_at > now)
-            not_yet = or_(api_token.c.revoked_at.is_(None), api_token.c.revoked_at > now)
-            wanted = wanted.where(lasting, not_yet)
         row = await self._database.read(lambda connection: connection.execute(wanted).first())
         return None if row is None else _token(row)
 
@@ -122,4 +118,5 @@ def _token(row: Row[Any]) -> ApiToken:
         created_at=row.created_at,
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,
+        last_used_at=row.last_used_at,
     )

@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
+from clocks import ShiftedClock
 from muster.api.auth import Authenticator, AuthError, OidcVerifier, ProviderUnavailable, TokenVerifier
 from muster.api.auth.keys import ASK_AGAIN_AFTER, FRESH_FOR
 from muster.model.access import Caller, How, Role
@@ -22,19 +23,9 @@ from oidc_for_tests import OpenIdProvider
 pytestmark = pytest.mark.oidc
 
 
-class MovableClock:
-    """This machine's clock, which the provider goes by too, put forward."""
-
-    def __init__(self) -> None:
-        self.ahead = timedelta()
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
-
-
 @pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
+def clock() -> ShiftedClock:
+    return ShiftedClock()
 
 
 @pytest.fixture
@@ -44,7 +35,7 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-def verifier(oidc: OpenIdProvider, http: httpx.AsyncClient, clock: MovableClock) -> OidcVerifier:
+def verifier(oidc: OpenIdProvider, http: httpx.AsyncClient, clock: ShiftedClock) -> OidcVerifier:
     return OidcVerifier(oidc.issuer, oidc.audience, "roles", http, clock)
 
 
@@ -91,7 +82,7 @@ async def test_a_token_without_a_role_is_recognised_and_may_nothing(
 
 @pytest.mark.parametrize("claim", ["roles", "realm_access.roles", "scope_roles"])
 async def test_roles_are_read_where_the_setting_says(
-    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: MovableClock, claim: str
+    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: ShiftedClock, claim: str
 ) -> None:
     verifier = OidcVerifier(oidc.issuer, oidc.audience, claim, http, clock)
     found = await verifier.verify(oidc.token("editor", "producer"))
@@ -100,26 +91,26 @@ async def test_roles_are_read_where_the_setting_says(
 
 @pytest.mark.parametrize("claim", ["nowhere", "roles.deeper", "realm_access", "realm_access.roles.0", ""])
 async def test_roles_that_are_not_where_the_setting_says_are_none(
-    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: MovableClock, claim: str
+    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: ShiftedClock, claim: str
 ) -> None:
     verifier = OidcVerifier(oidc.issuer, oidc.audience, claim, http, clock)
     assert (await verifier.verify(oidc.token("admin"))).roles == frozenset()
 
 
 async def test_an_institute_claim_that_cannot_be_read_refuses_the_token(
-    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: MovableClock
+    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: ShiftedClock
 ) -> None:
     verifier = OidcVerifier(oidc.issuer, oidc.audience, "roles", http, clock, institute_claim="realm_access")
     assert "institute" in (await refusal(verifier, oidc.token("viewer"))).reason
 
 
 async def test_the_authenticator_takes_it_under_any_host_and_asks_for_one_where_there_is_none(
-    oidc: OpenIdProvider, verifier: OidcVerifier, clock: MovableClock
+    oidc: OpenIdProvider, verifier: OidcVerifier, clock: ShiftedClock
 ) -> None:
     async def no_tokens(_digest: str) -> ApiToken | None:
         return None
 
-    door = Authenticator(TokenVerifier(no_tokens, clock), verifier)
+    door = Authenticator(TokenVerifier(no_tokens, clock, lambda _used: None), verifier)
     door.check_address("muster.example", "https://muster.example")
     found = await door.authenticate(f"Bearer {oidc.token('viewer')}")
     assert found.how == How.OIDC
@@ -146,7 +137,7 @@ async def test_a_token_of_another_issuer_is_refused(
 
 
 async def test_a_provider_that_calls_itself_otherwise_is_not_believed(
-    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: MovableClock
+    oidc: OpenIdProvider, http: httpx.AsyncClient, clock: ShiftedClock
 ) -> None:
     by_another_name = oidc.issuer.replace("127.0.0.1", "localhost")
     verifier = OidcVerifier(by_another_name, oidc.audience, "roles", http, clock)
@@ -163,7 +154,7 @@ async def test_an_id_token_is_no_access_token(oidc: OpenIdProvider, verifier: Oi
 
 
 async def test_a_token_is_refused_once_it_has_expired_by_more_than_clocks_differ(
-    oidc: OpenIdProvider, verifier: OidcVerifier, clock: MovableClock
+    oidc: OpenIdProvider, verifier: OidcVerifier, clock: ShiftedClock
 ) -> None:
     token = oidc.token("viewer", ttl=60)
     clock.ahead = timedelta(seconds=80)
@@ -173,7 +164,7 @@ async def test_a_token_is_refused_once_it_has_expired_by_more_than_clocks_differ
 
 
 async def test_a_token_from_the_future_is_refused(
-    oidc: OpenIdProvider, verifier: OidcVerifier, clock: MovableClock
+    oidc: OpenIdProvider, verifier: OidcVerifier, clock: ShiftedClock
 ) -> None:
     clock.ahead = timedelta(minutes=-5)
     assert "future" in (await refusal(verifier, oidc.token("viewer"))).reason
@@ -298,7 +289,7 @@ def test_whatever_is_done_to_a_token_it_is_refused_and_never_an_error(oidc: Open
 
     with asyncio.Runner() as runner:
         http = httpx.AsyncClient(verify=False, trust_env=False)
-        verifier = OidcVerifier(oidc.issuer, oidc.audience, "roles", http, MovableClock())
+        verifier = OidcVerifier(oidc.issuer, oidc.audience, "roles", http, ShiftedClock())
 
         @settings(max_examples=300, deadline=None, derandomize=True)
         @given(at=places, instead=st.text(max_size=4))
@@ -321,12 +312,12 @@ async def test_no_refusal_holds_the_token(oidc: OpenIdProvider, verifier: OidcVe
 
 
 @pytest.fixture
-def of_own(own_oidc: OpenIdProvider, http: httpx.AsyncClient, clock: MovableClock) -> OidcVerifier:
+def of_own(own_oidc: OpenIdProvider, http: httpx.AsyncClient, clock: ShiftedClock) -> OidcVerifier:
     return OidcVerifier(own_oidc.issuer, own_oidc.audience, "roles", http, clock)
 
 
 async def test_a_new_key_is_found_and_the_old_one_works_until_it_is_withdrawn(
-    own_oidc: OpenIdProvider, of_own: OidcVerifier, clock: MovableClock
+    own_oidc: OpenIdProvider, of_own: OidcVerifier, clock: ShiftedClock
 ) -> None:
     old = own_oidc.token("viewer")
     await of_own.verify(old)
@@ -353,7 +344,7 @@ async def test_keys_are_read_once_for_many_tokens_at_once(
 
 
 async def test_invented_key_ids_do_not_make_us_hammer_the_provider(
-    own_oidc: OpenIdProvider, of_own: OidcVerifier, clock: MovableClock
+    own_oidc: OpenIdProvider, of_own: OidcVerifier, clock: ShiftedClock
 ) -> None:
     good = own_oidc.token("viewer")
     await of_own.verify(good)
@@ -367,7 +358,7 @@ async def test_invented_key_ids_do_not_make_us_hammer_the_provider(
 
 
 async def test_while_the_provider_is_away_the_keys_it_had_go_on_working(
-    own_oidc: OpenIdProvider, of_own: OidcVerifier, clock: MovableClock
+    own_oidc: OpenIdProvider, of_own: OidcVerifier, clock: ShiftedClock
 ) -> None:
     token = own_oidc.token("operator", ttl=86_400)
     await of_own.verify(token)
@@ -392,7 +383,7 @@ class Wire(httpx.AsyncHTTPTransport):
 
 
 async def test_a_provider_that_was_never_reached_is_unavailable_and_tried_again_later(
-    own_oidc: OpenIdProvider, clock: MovableClock
+    own_oidc: OpenIdProvider, clock: ShiftedClock
 ) -> None:
     token, wire = own_oidc.token("viewer"), Wire(verify=False)
     async with httpx.AsyncClient(transport=wire) as http:

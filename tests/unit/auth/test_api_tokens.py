@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from structlog.testing import capture_logs
 
+from clocks import FakeClock
 from muster.api.auth import Authenticator, AuthError, TokenVerifier, hash_token, new_token
 from muster.model.access import Caller, How, Role
 from muster.model.stored import ApiToken
@@ -17,17 +18,13 @@ STORED = ApiToken(
 )
 
 
-class StoppedClock:
-    def now(self) -> datetime:
-        return NOW
-
-
 class Drawer:
     """Tokens by their hash, and every hash that was asked for."""
 
     def __init__(self, stored: ApiToken = STORED) -> None:
         self.rows = {hash_token(TOKEN): stored}
         self.asked: list[str] = []
+        self.used: list[str] = []
 
     async def find(self, digest: str) -> ApiToken | None:
         self.asked.append(digest)
@@ -35,7 +32,7 @@ class Drawer:
 
 
 def verifier(drawer: Drawer) -> TokenVerifier:
-    return TokenVerifier(drawer.find, StoppedClock())
+    return TokenVerifier(drawer.find, FakeClock(NOW), drawer.used.append)
 
 
 def authenticator(insecure: bool = False) -> Authenticator:
@@ -54,6 +51,7 @@ async def test_a_token_is_its_holder_with_its_roles_and_institute() -> None:
     assert found == Caller("robot", frozenset({Role.OPERATOR, Role.PRODUCER}), "ACME", How.TOKEN)
     assert drawer.asked == [hash_token(TOKEN)]
     assert TOKEN not in drawer.asked[0]
+    assert drawer.used == ["t1"]
 
 
 async def test_a_stored_role_that_is_not_known_allows_nothing() -> None:
@@ -73,8 +71,10 @@ async def test_a_stored_role_that_is_not_known_allows_nothing() -> None:
 async def test_an_expired_or_revoked_token_is_refused_and_only_the_log_knows_why(
     change: dict[str, datetime], reason: str
 ) -> None:
+    drawer = Drawer(replace(STORED, **change))
     with pytest.raises(AuthError) as refused:
-        await verifier(Drawer(replace(STORED, **change))).verify(TOKEN)
+        await verifier(drawer).verify(TOKEN)
+    assert drawer.used == []
     assert (refused.value.status, refused.value.code) == (401, "UNAUTHENTICATED")
     assert reason in refused.value.reason
     assert "revoked" not in refused.value.message

@@ -10,6 +10,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 
+from clocks import FakeClock
 from muster.api.auth import AuthError, OidcVerifier, ProviderUnavailable
 from muster.model.access import Caller, Role
 
@@ -24,14 +25,6 @@ CLAIMS: dict[str, object] = {
     "exp": int(NOW.timestamp()) + 60,
     "roles": ["viewer"],
 }
-
-
-class HandClock:
-    def __init__(self) -> None:
-        self.at = NOW
-
-    def now(self) -> datetime:
-        return self.at
 
 
 def public(key: Key, **more: object) -> dict[str, object]:
@@ -69,7 +62,7 @@ def signed(key: Key = RSA, header: dict[str, object] | None = None, **claims: ob
 
 async def verified(token: str, documents: Documents | None = None, roles: str = "roles") -> Caller:
     async with httpx.AsyncClient(transport=httpx.MockTransport(documents or Documents())) as http:
-        return await OidcVerifier(ISSUER, "muster", roles, http, HandClock()).verify(token)
+        return await OidcVerifier(ISSUER, "muster", roles, http, FakeClock(NOW)).verify(token)
 
 
 async def reason_against(
@@ -272,27 +265,27 @@ async def test_a_provider_that_does_not_answer_soundly_is_unavailable(documents:
 
 
 async def test_a_document_that_went_bad_does_not_displace_the_keys_that_were_good() -> None:
-    documents, watch = Documents(), HandClock()
+    documents, watch = Documents(), FakeClock(NOW)
     async with httpx.AsyncClient(transport=httpx.MockTransport(documents)) as http:
         verifier = OidcVerifier(ISSUER, "muster", "roles", http, watch)
         token = signed(exp=int(NOW.timestamp()) + 86_400)
         await verifier.verify(token)
         documents.keys = {}
-        watch.at += timedelta(hours=1)
+        watch.time += timedelta(hours=1)
         assert (await verifier.verify(token)).name == "u-1"
-        watch.at -= timedelta(minutes=30)  # and a clock that is set back does not stop it from asking again
+        watch.time -= timedelta(minutes=30)  # and a clock that is set back does not stop it from asking again
         documents.keys = {"keys": []}
         with pytest.raises(AuthError, match="not valid"):
             await verifier.verify(token)
 
 
 async def test_callers_who_wait_for_a_provider_that_hangs_do_not_wait_for_it_one_after_the_other() -> None:
-    clock, asked = HandClock(), []
+    clock, asked = FakeClock(NOW), []
 
     async def hang(request: httpx.Request) -> httpx.Response:
         asked.append(request)
         await asyncio.sleep(0.01)
-        clock.at += timedelta(seconds=10)
+        clock.time += timedelta(seconds=10)
         raise httpx.ReadTimeout("too long", request=request)
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(hang)) as http:
@@ -313,7 +306,7 @@ async def test_a_caller_who_leaves_does_not_take_the_answer_along() -> None:
         return documents(request)
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(slow)) as http:
-        verifier = OidcVerifier(ISSUER, "muster", "roles", http, HandClock())
+        verifier = OidcVerifier(ISSUER, "muster", "roles", http, FakeClock(NOW))
         leaving, staying = (asyncio.create_task(verifier.verify(signed())) for _ in range(2))
         await arrived.wait()
         leaving.cancel()
@@ -323,7 +316,7 @@ async def test_a_caller_who_leaves_does_not_take_the_answer_along() -> None:
 
 
 async def test_a_stale_key_serves_those_who_come_while_the_provider_is_asked() -> None:
-    documents, clock, go_on = Documents(), HandClock(), asyncio.Event()
+    documents, clock, go_on = Documents(), FakeClock(NOW), asyncio.Event()
     go_on.set()
 
     async def slow(request: httpx.Request) -> httpx.Response:
@@ -334,7 +327,7 @@ async def test_a_stale_key_serves_those_who_come_while_the_provider_is_asked() -
         verifier = OidcVerifier(ISSUER, "muster", "roles", http, clock)
         token = signed(exp=int(NOW.timestamp()) + 86_400)
         await verifier.verify(token)
-        clock.at += timedelta(hours=1)
+        clock.time += timedelta(hours=1)
         go_on.clear()
         first = asyncio.create_task(verifier.verify(token))
         await asyncio.sleep(0)

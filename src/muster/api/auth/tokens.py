@@ -29,11 +29,12 @@ def hash_token(token: str) -> str:
 
 class TokenVerifier:
     """Recognises API tokens. `find` looks one up by its hash, so that how long the search takes tells
-    nothing about the token itself."""
+    nothing about the token itself. `used` hears the id of each that was recognised."""
 
-    def __init__(self, find: FindToken, clock: Clock) -> None:
+    def __init__(self, find: FindToken, clock: Clock, used: Callable[[str], None]) -> None:
         self._find = find
         self._clock = clock
+        self._used = used
 
     async def verify(self, token: str) -> Caller:
         if not _SHAPE.fullmatch(token):
@@ -45,4 +46,5 @@ class TokenVerifier:
             raise not_recognised(f"API token {known.id} is revoked")
         if known.expires_at is not None and known.expires_at <= self._clock.now():
             raise not_recognised(f"API token {known.id} has expired")
+        self._used(known.id)
         return Caller(known.name, roles_among(known.roles), known.institute_id, How.TOKEN)

@@ -5,13 +5,10 @@ import sqlalchemy as sa
 from alembic.operations import Operations
 from sqlalchemy.schema import SchemaItem
 
-from muster.store.types import Key, RowId
+from muster.store.tables import TABLE_OPTIONS, institute
+from muster.store.types import RowId
 
-TABLE_OPTIONS = {
-    "mariadb_engine": "InnoDB",
-    "mariadb_charset": "utf8mb4",
-    "mariadb_collate": "utf8mb4_nopad_bin",
-}
+__all__ = ["create_index", "create_table", "institute"]
 
 
 def create_table(op: Operations, name: str, *items: SchemaItem) -> None:
@@ -32,10 +29,6 @@ def create_index(op: Operations, name: str, table: str, columns: list[str], wher
         sqlite_where=partial,
         if_not_exists=_cannot_undo(op) or None,
     )
-
-
-def institute() -> sa.Column[str]:
-    return sa.Column("institute_id", Key(255), nullable=False, server_default=sa.text("''"))
 
 
 def _cannot_undo(op: Operations) -> bool:

@@ -15,6 +15,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.registered import ActionDefinition, PrebuiltQuery, SourceDraft
 from muster.model.stored import AuditEntry
 from muster.nodes.action import Action
+from muster.nodes.data_ports import Target
 from muster.nodes.query import Query
 from muster.store.database import Database
 from muster.store.queries import ActionRepository, QueryRepository, RegisteredRepository
@@ -34,11 +35,12 @@ HOSTILE = [
     "/* */ UNION SELECT 1",
     "Robert'); DROP TABLE shop_order;--",
 ]
-FORTY_TIMES_FORTY = (
+TEN = (
     "WITH n(i) AS (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5"
     " UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10)"
-    " SELECT count(*) AS c FROM n a, n b, n c, n d, n e, n f, n g, n h, n j, n k"
 )
+TEN_THOUSAND = f"{TEN} SELECT a.i FROM n a, n b, n c, n d"
+FOREVER = f"{TEN} SELECT count(*) AS c FROM n a, n b, n c, n d, n e, n f, n g, n h, n j, n k"
 
 
 class Shop:
@@ -46,7 +48,7 @@ class Shop:
 
     def __init__(self, database: Database, url: str, folder: Path) -> None:
         clock, vault = FakeClock(), Vault.of("A" * 43 + "=")
-        self.database, self.url, self.clock = database, url, clock
+        self.database, self.url, self.clock, self.folder = database, url, clock, folder
         self.sources = SourceRepository(database, clock, vault, folder)
         self.secrets = SecretRepository(database, clock, vault)
         self.queries, self.actions = QueryRepository(database, clock), ActionRepository(database, clock)
@@ -210,7 +212,7 @@ async def test_more_rows_than_allowed_are_an_error_that_says_so(shop: Shop) -> N
 
 async def test_what_takes_too_long_is_ended(shop: Shop) -> None:
     begun = datetime.now(UTC)
-    outcome = await shop.query(FORTY_TIMES_FORTY, timeout_seconds=1)
+    outcome = await shop.query(FOREVER, timeout_seconds=1)
     assert outcome == Failure("StatementTimeout", "query `getRows`: it took longer than 1 s", retryable=True)
     assert (datetime.now(UTC) - begun).total_seconds() < 10
     assert await shop.rows("SELECT 1 AS one") == [{"one": 1}]
@@ -229,6 +231,24 @@ async def test_a_mistake_in_the_sql_is_told_without_the_values(shop: Shop) -> No
     assert "no_such_table" in outcome.message
     assert "private" not in outcome.message
     assert "class" not in outcome.message
+
+
+async def test_a_value_that_the_database_repeats_in_its_error_goes_no_further(shop: Shop) -> None:
+    outcome = await shop.act("INSERT INTO shop_order (id) VALUES (:id)", item={"id": "private"})
+    assert isinstance(outcome, Failure)
+    assert (outcome.type, outcome.retryable) == ("DatabaseRefused", False)
+    assert "private" not in outcome.message
+
+
+async def test_only_so_many_rows_are_ever_sent(shop: Shop) -> None:
+    if shop.database.dialect_name == "mariadb":
+        assert await shop.rows("SELECT @@sql_select_limit AS most", max_rows=5) == [{"most": 6}]
+    rows = await shop.rows(TEN_THOUSAND + " LIMIT 10000", max_rows=10_000)
+    assert isinstance(rows, list)
+    assert len(rows) == 10_000
+    outcome = await shop.query(TEN_THOUSAND, max_rows=9_999)
+    assert isinstance(outcome, Failure)
+    assert outcome.type == "TooManyRows"
 
 
 # --- writing ---------------------------------------------------------------------------------------
@@ -263,7 +283,7 @@ async def test_the_calls_key_the_institute_and_the_time_are_there_to_be_used(sho
 async def test_a_source_that_cannot_be_reached_may_be_tried_again(shop: Shop) -> None:
     url = "postgresql://ada:hunter2@127.0.0.1:1/x"
     if shop.database.dialect_name == "sqlite":
-        url = "sqlite:///not/there.db"
+        url = "sqlite:///there.db"
     elif shop.database.dialect_name == "mariadb":
         url = "mariadb://ada:hunter2@127.0.0.1:1/x"
     draft = SourceDraft("shop", "", url, may_use_files=True)
@@ -272,6 +292,17 @@ async def test_a_source_that_cannot_be_reached_may_be_tried_again(shop: Shop) ->
     assert isinstance(outcome, Failure)
     assert (outcome.type, outcome.retryable) == ("SourceUnavailable", True)
     assert "hunter2" not in outcome.message
+    assert list(shop.folder.iterdir()) == [], "a file that is not there is not made"
+
+
+async def test_a_source_whose_password_no_key_opens_says_so(shop: Shop) -> None:
+    """As when the key was changed, and the old one taken away too early."""
+    await shop.sources.replace(SourceDraft("shop", "", "mariadb://ada:hunter2@127.0.0.1:1/x"), None, AUDIT)
+    another = SourceRepository(shop.database, shop.clock, Vault.of("B" * 42 + "A="), shop.folder)
+    outcome = await SqlRunner(another, shop.clock).write(Target("", "shop", 1), [])
+    assert isinstance(outcome, Failure)
+    assert (outcome.type, outcome.retryable) == ("UnreadablePassword", False)
+    assert "not in MUSTER_SECRET_KEY" in outcome.message
 
 
 async def test_a_source_that_changed_is_opened_anew(shop: Shop) -> None:
@@ -285,3 +316,17 @@ async def test_a_source_that_changed_is_opened_anew(shop: Shop) -> None:
     )
     shop.clock.forward(seconds=3)
     assert await shop.rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["ATTACH DATABASE 'other.db' AS other", "PRAGMA query_only = OFF", "COMMIT", "BEGIN", "DETACH main"],
+)
+async def test_sqlite_runs_nothing_that_reaches_another_file_or_loosens_its_bounds(
+    sql: str, shop: Shop
+) -> None:
+    if shop.database.dialect_name == "sqlite":
+        for outcome in (await shop.act(sql), await shop.query(sql)):
+            assert isinstance(outcome, Failure)
+            assert outcome.type == "DatabaseRefused"
+            assert "not authorized" in outcome.message

@@ -12,7 +12,8 @@ LAYERS = [
     {"nodes"},
     {"engine"},
     {"definitions"},
-    {"expr", "kit"},
+    {"expr"},
+    {"kit"},
     {"model"},
 ]
 RANK = {package: rank for rank, layer in enumerate(LAYERS) for package in layer}

@@ -1,6 +1,5 @@
 """Routes that refuse, by name, the query parameters they do not have."""
 
-import difflib
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -9,6 +8,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from muster.api.problems import Code, Refused
+from muster.kit.names import did_you_mean
 from muster.model.problems import Problem
 
 
@@ -45,11 +45,10 @@ def _refuse_unknown(request: Request, known: frozenset[str]) -> None:
 
 def unknown_name(pointer: str, name: str, known: frozenset[str], kind: str) -> Problem:
     """Say that there is no such name, and which one may have been meant."""
-    close = difflib.get_close_matches(name, sorted(known), n=1)
     shown = name if len(name) <= 100 else f"{name[:100]}…"
     return Problem(
         "UNKNOWN_NAME",
         pointer,
         f"There is no {kind} `{shown}` here.",
-        suggestion=f"did you mean `{close[0]}`?" if close else None,
+        suggestion=did_you_mean(name, sorted(known)),
     )

@@ -1,6 +1,5 @@
 """Filling the settings in: defaults, then `muster.toml`, then the environment, then flags."""
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr, ValidationError
 
 from muster.app.settings import OTHER_NAMES, Leaf, Settings, leaves
+from muster.kit.names import nearest
 
 CONFIG_VARIABLE = "MUSTER_CONFIG"
 
@@ -99,8 +99,8 @@ def _variables(
 
 
 def _guess(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {close[0]}?" if close else " `muster config` lists them all."
+    close = nearest(name, known)
+    return f" Did you mean {close}?" if close else " `muster config` lists them all."
 
 
 def _validated(given: Mapping[str, object], sources: Mapping[str, str]) -> Settings:

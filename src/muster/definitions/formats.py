@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from muster.definitions.cron import cron_flaw
 from muster.definitions.durations import parse_duration
-from muster.definitions.names import did_you_mean
 from muster.expr import ExpressionError, compile_condition, compile_mapping, compile_template
+from muster.kit.names import did_you_mean
 from muster.model.json import Json
 
 

@@ -1,28 +1,12 @@
-"""Names: what an unknown one was probably meant to be, and what a workflow's key may be."""
+"""What a workflow's key may be, and how one is made of its name."""
 
 import re
 import unicodedata
-from collections.abc import Container, Iterable
-from difflib import get_close_matches
+from collections.abc import Container
 from itertools import chain, count
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _LONGEST_SLUG = 190
-
-
-def meant(word: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like `word`, without regard to case; None if none is near."""
-    by_folded = {name.casefold(): name for name in known}
-    if len(word) > 100:
-        return None
-    found = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
-    return by_folded[found[0]] if found else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The suggestion that goes with an unknown name."""
-    name = meant(word, known)
-    return None if name is None else f"did you mean `{name}`?"
 
 
 def slug(name: str) -> str:

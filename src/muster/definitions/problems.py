@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from muster.definitions.formats import Flaw
-from muster.definitions.names import did_you_mean
 from muster.definitions.pointers import Path
 from muster.definitions.schema import failures
+from muster.kit.names import did_you_mean
 from muster.model.json import Json, JsonObject
 from muster.model.problems import Level, Problem
 

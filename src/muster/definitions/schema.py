@@ -16,8 +16,8 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from muster.definitions.formats import FORMATS, OF_EXPRESSIONS, Flaw
-from muster.definitions.names import did_you_mean
 from muster.definitions.pointers import Path
+from muster.kit.names import did_you_mean
 from muster.model.json import Json, JsonObject
 
 Found = Iterator[ValidationError]

@@ -1,8 +1,6 @@
 """The closures that compiled expressions are made of, where they need nothing but their parts."""
 
-import difflib
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import Any, TypeAlias
 
 from muster.expr import operators, patterns
@@ -10,6 +8,7 @@ from muster.expr.convert import kind_of, spring_text
 from muster.expr.errors import ExpressionError
 from muster.expr.limits import CHARACTERS_PER_OPERATION, Frame
 from muster.expr.steps import Apply, Run
+from muster.kit.names import did_you_mean
 from muster.model.json import Json
 
 NUMBERS = frozenset({int, float})
@@ -17,19 +16,13 @@ NUMBERS = frozenset({int, float})
 Order: TypeAlias = Callable[[Any, Any], bool]  # as the operators themselves are typed
 
 
-def _nearest(name: str, known: Mapping[str, Json]) -> list[str]:
-    # Likeness takes time that grows with the square of the length: only names that people write are compared.
-    short = [key for key in islice(known, 500) if len(key) <= 60]
-    return difflib.get_close_matches(name, short, n=1) if len(name) <= 60 else []
-
-
 def unknown_name(name: str, frame: Frame, in_loop: bool, column: int) -> ExpressionError:
     """Says what the name is missing from, and which one may have been meant."""
-    near = _nearest(name, frame.this) if isinstance(frame.this, Mapping) else []
     if in_loop and name in frame.root:
         hint = f" (write `#{name}` for the context's variable)"
     else:
-        hint = f" (did you mean `{near[0]}`?)" if near else ""
+        near = did_you_mean(name, frame.this) if isinstance(frame.this, Mapping) else None
+        hint = f" ({near})" if near else ""
     what = f"the element has no `{name}`" if in_loop else f"there is no variable `{name}`"
     return ExpressionError(what + hint, "EXPRESSION_UNKNOWN_NAME", column)
 

@@ -28,7 +28,6 @@ IMPORTS = {
     "dataclasses",
     "datetime",
     "decimal",
-    "difflib",
     "enum",
     "functools",
     "hashlib",

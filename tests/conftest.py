@@ -19,7 +19,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "serial: tolerates no other test beside it")
     if in_ci():
         config.pluginmanager.register(NoSkips())
 

@@ -49,7 +49,10 @@ def test_the_number_of_a_process_that_is_gone_is_overwritten(tmp_path: Path) -> 
         assert (tmp_path / "muster.lock").read_text() == f"{os.getpid()}\n"
 
 
-def test_releasing_twice_is_harmless(tmp_path: Path) -> None:
+def test_releasing_twice_does_not_end_the_next_ones_claim(tmp_path: Path) -> None:
     folder = DataFolder.claim(tmp_path)
     folder.release()
-    folder.release()
+    with DataFolder.claim(tmp_path):
+        folder.release()
+        with pytest.raises(FolderTaken):
+            DataFolder.claim(tmp_path)

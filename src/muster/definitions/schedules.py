@@ -9,7 +9,6 @@ from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.scalars import as_whole
 from muster.model.json import Json, JsonObject, JsonView
-from muster.model.problems import Problem
 from muster.model.workflow import Schedule
 
 MOST_SCHEDULES = 100
@@ -53,13 +52,6 @@ SCHEDULE: JsonObject = {
 }
 
 
-def check_schedule(block: Json, pointer: str = "") -> tuple[Problem, ...]:
-    """All that is wrong with a schedule; nothing if it can be kept."""
-    problems = Problems()
-    read_schedule(block, pointer, problems)
-    return problems.all
-
-
 def read_schedules(value: Json, pointer: str, problems: Problems) -> tuple[Schedule, ...]:
     """The schedules of a `schedule` field: one block, or a list of them."""
     if value is None:
@@ -78,19 +70,21 @@ def read_schedule(block: Json, pointer: str, problems: Problems) -> Schedule | N
     if not problems.hold(block, SCHEDULE, Below(pointer)):
         return None
     fields = _canonical(cast("JsonObject", block), pointer, problems)
-    kind = _kind(fields, pointer, problems)
-    if kind is None or not _complete(kind, fields, pointer, problems):
+    kind = None if fields is None else _kind(fields, pointer, problems)
+    if fields is None or kind is None or not _complete(kind, fields, pointer, problems):
         return None
     schedule = schedule_of({**fields, "scheduleType": kind})
     return schedule if _spans_time(schedule, pointer, problems) else None
 
 
-def _canonical(block: JsonObject, pointer: str, problems: Problems) -> JsonView:
+def _canonical(block: JsonObject, pointer: str, problems: Problems) -> JsonView | None:
+    """The fields under their full names; None if two of them contradict each other."""
     fields: dict[str, Json] = {}
     for name, value in block.items():
         canonical = _SAME.get(name, name)
         if canonical in fields and fields[canonical] != value:
             problems.error("GIVEN_TWICE", child(pointer, name), f"`{canonical}` says something else.")
+            return None
         if value is not None:
             fields[canonical] = value
     return fields

@@ -114,14 +114,6 @@ TRIGGER: JsonObject = {
 }
 
 
-def check_trigger(block: Json, pointer: str = "") -> tuple[Problem, ...]:
-    """All that is wrong with a trigger's settings: `triggerEventName`, `topic`, `condition` and the like."""
-    problems = Problems()
-    if problems.hold(block, TRIGGER, Below(pointer)):
-        problems.add_all(check_trigger_meaning(cast("JsonObject", block), pointer))
-    return problems.all
-
-
 def check_trigger_meaning(block: JsonObject, pointer: str) -> tuple[Problem, ...]:
     """What the schema cannot say of a trigger's settings."""
     problems = Problems()

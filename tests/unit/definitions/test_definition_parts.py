@@ -9,9 +9,26 @@ from muster.definitions.durations import parse_duration
 from muster.definitions.formats import topic_flaw
 from muster.definitions.merge import merge
 from muster.definitions.names import numbered, slug
-from muster.definitions.schedules import check_schedule
-from muster.definitions.triggers import check_idempotency, check_trigger
+from muster.definitions.pointers import Below
+from muster.definitions.problems import Problems
+from muster.definitions.schedules import read_schedule
+from muster.definitions.triggers import TRIGGER, check_idempotency, check_trigger_meaning
 from muster.model.json import Json, JsonObject
+from muster.model.problems import Problem
+
+
+def check_schedule(block: Json) -> tuple[Problem, ...]:
+    problems = Problems()
+    assert (read_schedule(block, "", problems) is None) == problems.any_error
+    return problems.all
+
+
+def check_trigger(block: JsonObject, pointer: str = "") -> tuple[Problem, ...]:
+    problems = Problems()
+    if problems.hold(block, TRIGGER, Below(pointer)):
+        problems.add_all(check_trigger_meaning(block, pointer))
+    return problems.all
+
 
 OBJECTS = st.recursive(
     st.dictionaries(st.sampled_from("abc"), st.none() | st.integers() | st.lists(st.integers(), max_size=2)),

@@ -251,3 +251,36 @@ async def test_an_institutes_caller_cannot_save_for_another(client: Client, hold
     assert answer.status_code in (201, 422)
     south = (await client.get("/api/workflow")).json()["items"]
     assert all(row["instituteId"] == "north" for row in south)
+
+
+async def test_each_of_many_who_save_at_once_is_told_the_version_that_is_theirs(client: Client) -> None:
+    made = await client.post("/api/workflow", json=workflow_named("Busy"))
+    path = f"/api/workflow/{made.json()['id']}"
+
+    async def save(number: int) -> tuple[int, str, int]:
+        document = workflow_named("Busy", description=f"by {number}")
+        answer = await client.put(path, json=document)
+        return answer.json()["version"], answer.headers["etag"], number
+
+    told = await asyncio.gather(*(save(number) for number in range(20)))
+    assert sorted(version for version, _, _ in told) == list(range(2, 22))
+    for version, etag, number in told:
+        assert etag == f'"{version}"'
+        kept = (await client.get(f"{path}/versions/{version}")).json()
+        assert kept["definition"]["workflow"]["description"] == f"by {number}"
+
+
+async def test_of_many_who_save_one_name_at_once_each_gets_a_key(client: Client) -> None:
+    async def create() -> str:
+        answer = await client.post("/api/workflow", json=workflow_named("Popular"))
+        assert answer.status_code == 201, answer.text
+        key: str = answer.json()["key"]
+        return key
+
+    keys = await asyncio.gather(*(create() for _ in range(40)))
+    assert len(set(keys)) == 40
+    assert "popular" in keys
+
+
+def workflow_named(name: str, **more: str) -> dict[str, object]:
+    return {"workflow": {"name": name, **more, "nodes": [{"type": "NOOP", "config": {}}]}}

@@ -3,16 +3,18 @@
 Every caller sees their own tenant only; what belongs to another is the same to them as what does not exist.
 """
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from muster.definitions.built_in import BuiltIn, BuiltInTemplates
 from muster.definitions.check import Checked, check
 from muster.definitions.configs import Origin, check_config
 from muster.definitions.diagram import draw
 from muster.definitions.document import checksum, from_document, to_document
 from muster.definitions.frame import find_frame
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
-from muster.definitions.names import numbered, slug
+from muster.definitions.names import KEY, KEY_RULE, RESERVED, numbered, slug
 from muster.definitions.ports import Registered, Taken, Templates, Workflows
 from muster.definitions.problems import Problems
 from muster.definitions.render import Format, render
@@ -26,7 +28,7 @@ from muster.model.problems import Level, Problem
 from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
 from muster.model.workflow import Definition, WorkflowStatus
 
-_RACES = 20
+_RACES = 50
 
 
 class Invalid(Exception):
@@ -43,7 +45,10 @@ class NotFound(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
+    """`version` is the number of what this caller saved; the workflow may have further ones by now."""
+
     workflow: Workflow
+    version: int
     warnings: tuple[Problem, ...]
 
 
@@ -59,6 +64,7 @@ class Library:
     ) -> None:
         self._workflows = workflows
         self._templates = templates
+        self._built_in = BuiltInTemplates(templates, catalogue.templates)
         self._catalogue = catalogue
         self._ids = ids
         self._limits = limits
@@ -77,14 +83,21 @@ class Library:
         if definition.name is None:
             raise Invalid([Problem("MISSING_NAME", "", "A workflow needs a `name` to be saved.")])
         if definition.key is not None:
-            return Saved(await self._create(definition, definition.key, actor), warnings)
-        prefix = slug(definition.name)
-        for _ in range(_RACES):
-            key = numbered(prefix, await self._workflows.keys_like(definition.institute_id, prefix))
+            return Saved(await self._create(definition, definition.key, actor), 1, warnings)
+        return Saved(await self._create_numbered(definition, slug(definition.name), actor), 1, warnings)
+
+    async def _create_numbered(self, definition: Definition, prefix: str, actor: Caller) -> Workflow:
+        """Under the first key that is free. Each round of those who race for it has a winner; the others
+        spread over more and more of the numbers that follow."""
+        spread = random.Random(self._ids.new())
+        for attempt in range(_RACES):
+            taken = set(await self._workflows.keys_like(definition.institute_id, prefix))
+            for _ in range(spread.randint(0, attempt)):
+                taken.add(numbered(prefix, taken))
             try:
-                return Saved(await self._create(definition, key, actor), warnings)
+                return await self._create(definition, numbered(prefix, taken), actor)
             except Taken:
-                continue  # somebody else took it since: the next number is free
+                continue
         raise Taken(prefix)
 
     async def _create(self, definition: Definition, key: str, actor: Caller) -> Workflow:
@@ -113,9 +126,10 @@ class Library:
         )
         audit = _audit("workflow", workflow.id, "update", actor, workflow.institute_id, activate=activate)
         version = _new_version(definition, actor)
-        if await self._workflows.add_version(workflow.id, version, expected, activate, audit) is None:
+        saved = await self._workflows.add_version(workflow.id, version, expected, activate, audit)
+        if saved is None:
             raise NotFound(_no_workflow(id_or_key))
-        return Saved(await self.workflow(workflow.id, actor), warnings)
+        return Saved(await self.workflow(workflow.id, actor), saved.number, warnings)
 
     async def activate(
         self, id_or_key: str, number: int | None, actor: Caller, expected: int | None = None
@@ -176,7 +190,10 @@ class Library:
     async def create_template(
         self, template_id: str | None, name: str, node_type: str, config: JsonObject, actor: Caller
     ) -> NodeTemplate:
-        """Raises `Taken` if the id is in use; without one, it is given one."""
+        """Raises `Taken` if the id is in use; without one, it is given one. That of a built-in one may be
+        chosen: then this one is meant by it."""
+        if template_id is not None and KEY.fullmatch(template_id) is None:
+            raise Invalid([Problem("INVALID_ID", "/id", f"A template's id has {KEY_RULE}.")])
         template = self._template(template_id or self._ids.new(), name, node_type, config, actor)
         audit = _audit("node_template", template.id, "create", actor, template.institute_id)
         return await self._templates.create(template, audit)
@@ -191,7 +208,7 @@ class Library:
         expected: int | None = None,
     ) -> NodeTemplate:
         """Versions that were saved keep the config that they were saved with."""
-        current = await self.template(template_id, actor)
+        current = await self._own_template(template_id, actor)
         template = self._template(template_id, name, node_type, config, actor)
         template = replace(template, institute_id=current.institute_id)
         audit = _audit("node_template", template_id, "replace", actor, template.institute_id)
@@ -200,20 +217,28 @@ class Library:
             raise NotFound(f"There is no template {template_id!r}")
         return replaced
 
-    async def delete_template(self, template_id: str, actor: Caller) -> None:
-        tenant = (await self.template(template_id, actor)).institute_id
+    async def delete_template(self, template_id: str, actor: Caller, expected: int | None = None) -> None:
+        """Raises `Stale` if `expected` is not its version any more."""
+        tenant = (await self._own_template(template_id, actor)).institute_id
         audit = _audit("node_template", template_id, "delete", actor, tenant)
-        if not await self._templates.delete(tenant, template_id, audit):
+        if not await self._templates.delete(tenant, template_id, expected, audit):
             raise NotFound(f"There is no template {template_id!r}")
 
     async def template(self, template_id: str, actor: Caller) -> NodeTemplate:
-        template = await self._templates.get(actor.institute_id, template_id)
+        template = await self._built_in.get(actor.institute_id, template_id)
         if template is None:
             raise NotFound(f"There is no template {template_id!r}")
         return template
 
     async def templates(self, actor: Caller, page: Page) -> tuple[Sequence[NodeTemplate], str | None]:
-        return await self._templates.list(actor.institute_id, page)
+        return await self._built_in.list(actor.institute_id, page)
+
+    async def _own_template(self, template_id: str, actor: Caller) -> NodeTemplate:
+        """One that may be changed. Raises `BuiltIn` for one that may not."""
+        template = await self.template(template_id, actor)
+        if template.built_in:
+            raise BuiltIn(template_id)
+        return template
 
     def _template(
         self, template_id: str, name: str, node_type: str, config: JsonObject, actor: Caller

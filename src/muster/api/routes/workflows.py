@@ -24,6 +24,7 @@ from muster.api.shapes import (
     WorkflowWhole,
 )
 from muster.api.strict import StrictRoute
+from muster.definitions.library import Saved
 from muster.model.access import Role
 from muster.model.problems import Problem
 from muster.model.stored import Version, Workflow
@@ -86,7 +87,7 @@ IF_MATCH = " `If-Match` with the `ETag` that you have seen makes sure that nobod
 async def create_workflow(request: Request, caller: Editor, parts: Given) -> Response:
     document = await read_definition(request, parts.body_limit)
     saved = await parts.library.create(document, caller)
-    return answer(_created(saved.workflow, saved.warnings), 201, _etag(saved.workflow))
+    return answer(_created(saved), 201, _etag(saved.version))
 
 
 @router.get(
@@ -147,7 +148,7 @@ async def validate(request: Request, caller: Viewer, parts: Given) -> Response:
 )
 async def get_workflow(id: Id, caller: Viewer, parts: Given) -> Response:
     workflow, version = await parts.library.get(id, caller)
-    return answer(_whole(workflow, version), headers=_etag(workflow))
+    return answer(_whole(workflow, version), headers=_etag(workflow.latest_version))
 
 
 @router.put(
@@ -178,7 +179,7 @@ async def update_workflow(
     expected = read_if_match(request)
     document = await read_definition(request, parts.body_limit)
     saved = await parts.library.update(id, document, caller, expected, activate)
-    return answer(_created(saved.workflow, saved.warnings), headers=_etag(saved.workflow))
+    return answer(_created(saved), headers=_etag(saved.version))
 
 
 @router.delete(
@@ -251,20 +252,21 @@ async def activate_workflow(request: Request, id: Id, caller: Editor, parts: Giv
     expected = read_if_match(request)
     body = await read_optional_body(request, Activate, parts.body_limit)
     workflow = await parts.library.activate(id, body.version, caller, expected)
-    return answer(_row(workflow), headers=_etag(workflow))
+    return answer(_row(workflow), headers=_etag(workflow.latest_version))
 
 
-def _etag(workflow: Workflow) -> dict[str, str]:
-    return {"ETag": f'"{workflow.latest_version}"'}
+def _etag(version: int) -> dict[str, str]:
+    return {"ETag": f'"{version}"'}
 
 
 def _entries(problems: tuple[Problem, ...] | list[Problem]) -> list[ProblemEntry]:
     return [ProblemEntry.model_validate(problem_json(problem)) for problem in problems]
 
 
-def _created(workflow: Workflow, warnings: tuple[Problem, ...]) -> WorkflowCreated:
+def _created(saved: Saved) -> WorkflowCreated:
+    workflow = saved.workflow
     return WorkflowCreated(
-        id=workflow.id, key=workflow.key, version=workflow.latest_version, warnings=_entries(warnings)
+        id=workflow.id, key=workflow.key, version=saved.version, warnings=_entries(saved.warnings)
     )
 
 

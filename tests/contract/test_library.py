@@ -229,7 +229,7 @@ async def test_templates_are_kept_listed_and_deleted(library: Library) -> None:
     made = await library.create_template(None, "Ask", "QUERY", {"params": {"a": 1}}, ONE)
     assert (made.node_type, made.version, made.institute_id) == ("QUERY", 1, "one")
     listed, _ = await library.templates(ONE, Page())
-    assert [template.id for template in listed] == [made.id]
+    assert [template.id for template in listed if not template.built_in] == [made.id]
     with pytest.raises(Taken):
         await library.create_template(made.id, "Again", "QUERY", {}, ONE)
     await library.delete_template(made.id, ONE)

@@ -82,7 +82,7 @@ async def test_what_is_not_there_cannot_be_replaced_or_deleted(templates, databa
     assert await templates.replace(template(), None, audit()) is None
     assert await templates.replace(template(), 1, audit()) is None
     for impossible in ("none", "", "x" * 300, "nul\0"):
-        assert not await templates.delete("", impossible, audit())
+        assert not await templates.delete("", impossible, None, audit())
         assert await templates.get("", impossible) is None
     assert await actions(database) == []
 
@@ -90,11 +90,11 @@ async def test_what_is_not_there_cannot_be_replaced_or_deleted(templates, databa
 async def test_a_tenant_reaches_only_its_own(templates) -> None:
     await templates.create(template(institute="north"), audit())
     await templates.create(template(institute="south"), audit())
-    assert not await templates.delete("east", "template_query", audit())
+    assert not await templates.delete("east", "template_query", None, audit())
     assert await templates.replace(template(institute="east"), None, audit()) is None
     assert await templates.find("east", ["template_query"]) == {}
     assert (await templates.find("south", ["template_query"]))["template_query"].institute_id == "south"
-    assert await templates.delete("south", "template_query", audit())
+    assert await templates.delete("south", "template_query", None, audit())
     assert await templates.get("south", "template_query") is None
     assert await templates.get("north", "template_query") is not None
 
@@ -103,7 +103,7 @@ async def test_across_tenants_what_is_deleted_is_what_would_be_shown(templates) 
     await templates.create(template(institute="south"), audit())
     await templates.create(template(institute="north"), audit())
     assert (await templates.get(None, "template_query")).institute_id == "north"
-    assert await templates.delete(None, "template_query", audit())
+    assert await templates.delete(None, "template_query", None, audit())
     assert (await templates.get(None, "template_query")).institute_id == "south"
 
 

@@ -23,7 +23,8 @@ async def test_a_template_is_made_read_changed_and_deleted(client: Client) -> No
     assert (made.status_code, made.json()["version"], made.headers["etag"]) == (201, 1, '"1"')
     assert (await client.post(path, json=TEMPLATE)).status_code == 409
     assert (await client.get(f"{path}/greet")).json() == made.json()
-    assert [row["id"] for row in (await client.get(path)).json()["items"]] == ["greet"]
+    listed = (await client.get(path)).json()["items"]
+    assert [row["id"] for row in listed if not row["builtIn"]] == ["greet"]
 
     changed = await client.put(f"{path}/greet", json={**TEMPLATE, "name": "New"}, headers={"If-Match": '"1"'})
     assert (changed.status_code, changed.json()["name"], changed.json()["version"]) == (200, "New", 2)
@@ -34,6 +35,57 @@ async def test_a_template_is_made_read_changed_and_deleted(client: Client) -> No
     for method in ("GET", "DELETE", "PUT"):
         body = TEMPLATE if method == "PUT" else None
         assert (await client.request(method, f"{path}/greet", json=body)).status_code == 404
+
+
+async def test_a_template_that_somebody_changed_since_is_not_deleted(client: Client) -> None:
+    path = "/api/workflow/node-templates"
+    await client.post(path, json=TEMPLATE)
+    await client.put(f"{path}/greet", json={**TEMPLATE, "name": "New"})
+    late = await client.delete(f"{path}/greet", headers={"If-Match": '"1"'})
+    assert (late.status_code, late.json()["code"], late.headers["etag"]) == (412, "STALE_VERSION", '"2"')
+    assert (await client.get(f"{path}/greet")).status_code == 200
+    assert (await client.delete(f"{path}/greet", headers={"If-Match": '"2"'})).status_code == 204
+
+
+@pytest.mark.parametrize("id", ["a/b", "", ".", "..", "a b", "a?b", "-a", "é", "x" * 201])
+async def test_a_template_whose_id_fits_no_address_is_refused(client: Client, id: str) -> None:
+    answer = await client.post("/api/workflow/node-templates", json={**TEMPLATE, "id": id})
+    assert answer.status_code == 422
+    (problem,) = answer.json()["errors"]
+    assert (problem["pointer"], problem["code"]) == ("/id", "INVALID_ID")
+    assert "1 to 200 letters, digits" in problem["message"]
+
+
+async def test_the_templates_that_come_with_muster_are_shown_at_the_end(client: Client) -> None:
+    path = "/api/workflow/node-templates"
+    await client.post(path, json=TEMPLATE)
+    found, cursor = [], None
+    while True:
+        page = (await client.get(path, params={"limit": 1} | ({"cursor": cursor} if cursor else {}))).json()
+        found += [(row["id"], row["builtIn"]) for row in page["items"]]
+        assert len(page["items"]) == 1
+        if (cursor := page["nextCursor"]) is None:
+            break
+    built_in = [(f"template_{name}", True) for name in ("action", "email", "query")]
+    assert found == [("greet", False), *built_in]
+    assert (await client.get(f"{path}/template_query")).json()["nodeType"] == "QUERY"
+    bad = await client.get(path, params={"cursor": "built-in.x"})
+    assert (bad.status_code, bad.json()["code"]) == (400, "INVALID_CURSOR")
+
+
+async def test_a_built_in_template_stays_but_may_be_hidden_by_ones_own(client: Client) -> None:
+    path = "/api/workflow/node-templates"
+    for answer in (
+        await client.put(f"{path}/template_query", json={**TEMPLATE, "id": "template_query"}),
+        await client.delete(f"{path}/template_query"),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+        assert "built in" in answer.json()["detail"]
+    assert (await client.post(path, json={**TEMPLATE, "id": "template_query"})).status_code == 201
+    listed = [row for row in (await client.get(path)).json()["items"] if row["id"] == "template_query"]
+    assert [row["builtIn"] for row in listed] == [False]
+    assert (await client.delete(f"{path}/template_query")).status_code == 204
+    assert (await client.get(f"{path}/template_query")).json()["builtIn"] is True
 
 
 async def test_a_templates_config_may_be_json_text_and_its_id_is_made_if_left_out(client: Client) -> None:
@@ -138,3 +190,12 @@ async def test_what_was_done_to_a_thing_can_be_read_by_its_own_institute_only(
     assert (await south.get("/api/audit", params=about)).json() == {"items": [], "nextCursor": None}
     assert len((await client.get("/api/audit", params=about)).json()["items"]) == 2
     assert (await client.get("/api/audit", params={"entityType": "workflow"})).status_code == 400
+
+
+async def test_a_workflow_named_like_a_path_of_the_api_gets_a_key_that_can_be_addressed(
+    client: Client,
+) -> None:
+    body = {"workflow": {"name": "Validate", "nodes": [{"id": "a", "type": "NOOP"}]}}
+    made = (await client.post("/api/workflow", json=body)).json()
+    assert made["key"] == "validate-2"
+    assert (await client.get("/api/workflow/validate-2")).json()["id"] == made["id"]

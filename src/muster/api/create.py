@@ -36,6 +36,7 @@ from muster.api.routes import (
     tokens,
     workflows,
 )
+from muster.definitions.built_in import BuiltIn
 from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
 from muster.definitions.ports import Stale, Taken
@@ -87,6 +88,7 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         Invalid: _answering(_invalid),
         Taken: _answering(lambda error: Refused(Code.TAKEN, f"{error.key!r} is in use already.")),
         Stale: _answering(_stale),
+        BuiltIn: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         InUse: _answering(lambda error: Refused(Code.CONFLICT, f"{error.key!r} is in use, so it stays.")),
         NotConfigured: _answering(lambda error: Refused(Code.NOT_CONFIGURED, str(error))),

@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
+from muster.definitions.names import KEY, KEY_RULE
 from muster.model.workflow import WorkflowKind, WorkflowStatus, WorkflowType
 
 
@@ -170,6 +171,7 @@ class TemplateRow(Shape):
     config_json: dict[str, JsonValue]
     version: int
     institute_id: str
+    built_in: bool = Field(description="It comes with Muster, and stays as it is.")
 
 
 class TemplatePage(Shape):
@@ -178,7 +180,11 @@ class TemplatePage(Shape):
 
 
 class TemplateBody(Request):
-    id: str | None = Field(default=None, min_length=1, max_length=200, description="One is made if left out.")
+    id: str | None = Field(
+        default=None,
+        description=f"It has {KEY_RULE}. One is made if left out.",
+        json_schema_extra={"pattern": f"^{KEY.pattern}$"},
+    )
     name: str = Field(min_length=1, max_length=200)
     node_type: str = Field(min_length=1, max_length=100)
     config_json: dict[str, JsonValue] | str | None = Field(

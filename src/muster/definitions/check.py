@@ -11,7 +11,7 @@ from muster.definitions.configs import check_templates
 from muster.definitions.frame import LOOKS_LIKE, Frame, find_frame
 from muster.definitions.jsontext import too_deep
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
-from muster.definitions.names import KEY, slug
+from muster.definitions.names import KEY, KEY_RULE, RESERVED, slug
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.read_nodes import Draft, read_nodes
@@ -108,11 +108,11 @@ class _Check:
             return None
         key = as_id(part.value)
         if key is None or KEY.fullmatch(key) is None:
-            message = (
-                "A key has 1 to 200 letters, digits, `.`, `_` and `-`, and begins with a letter or digit."
-            )
             suggestion = f"how about `{slug(key)}`?" if key else None
-            self._problems.error("INVALID_KEY", part.pointer, message, suggestion)
+            self._problems.error("INVALID_KEY", part.pointer, f"A key has {KEY_RULE}.", suggestion)
+        elif key in RESERVED:
+            message = f"`{key}` is a path of the API, so no workflow can have it as its key."
+            self._problems.error("RESERVED_KEY", part.pointer, message, f"how about `{key}-workflow`?")
         return key
 
     def _drafts(self) -> list[Draft]:

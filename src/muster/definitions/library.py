@@ -91,7 +91,7 @@ class Library:
         spread over more and more of the numbers that follow."""
         spread = random.Random(self._ids.new())
         for attempt in range(_RACES):
-            taken = set(await self._workflows.keys_like(definition.institute_id, prefix))
+            taken = {*RESERVED, *await self._workflows.keys_like(definition.institute_id, prefix)}
             for _ in range(spread.randint(0, attempt)):
                 taken.add(numbered(prefix, taken))
             try:

@@ -6,6 +6,24 @@ from collections.abc import Container
 from itertools import chain, count
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+KEY_RULE = "1 to 200 letters, digits, `.`, `_` and `-`, and begins with a letter or digit"
+# What the API has at the place of a workflow's key: a workflow of that name could not be addressed.
+RESERVED = frozenset(
+    {
+        "execute",
+        "executions",
+        "idempotency",
+        "node-templates",
+        "node-types",
+        "order-table",
+        "schedule",
+        "sessions",
+        "trigger",
+        "triggers",
+        "validate",
+        "visualize",
+    }
+)
 _LONGEST_SLUG = 190
 
 

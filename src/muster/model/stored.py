@@ -52,7 +52,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class NodeTemplate:
-    """A reusable node config that nodes override. Each change raises `version`."""
+    """A reusable node config that nodes override. Each change raises `version`; a built-in one has none."""
 
     id: str
     name: str
@@ -60,6 +60,7 @@ class NodeTemplate:
     config: JsonObject
     version: int = 1
     institute_id: str = ""
+    built_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,13 +63,17 @@ class TemplateRepository:
 
         return await self._database.write(work)
 
-    async def delete(self, institute_id: str | None, template_id: str, audit: AuditEntry) -> bool:
+    async def delete(
+        self, institute_id: str | None, template_id: str, expected: int | None, audit: AuditEntry
+    ) -> bool:
         now = self._clock.now()
 
         def work(connection: Connection) -> bool:
             found = _first(connection, _lookup(institute_id, template_id).with_for_update())
             if found is None:
                 return False
+            if expected not in (None, found.version):
+                raise Stale(found.version)
             connection.execute(
                 delete(node_template).where(c.institute_id == found.institute_id, c.id == found.id)
             )

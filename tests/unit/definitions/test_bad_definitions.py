@@ -48,6 +48,7 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     ({"workflow": {"nodes": [noop("a")]}, "nodes": [noop("b")]}, [("GIVEN_TWICE", "/workflow/nodes")]),
     (nodes(noop("a"), steps=[noop("b")]), [("GIVEN_TWICE", "/steps")]),
     (nodes(noop("a"), key="has blanks"), [("INVALID_KEY", "/key")]),
+    (nodes(noop("a"), key="validate"), [("RESERVED_KEY", "/key")]),
     (nodes(noop("a"), concurrency={"limit": 0}), [("OUT_OF_RANGE", "/concurrency/limit")]),
     (nodes(noop("a"), durability="memory"), [("NOT_ALLOWED", "/durability")]),
     (nodes(noop("a"), output={"x": "#{1 +}"}), [("INVALID_EXPRESSION", "/output/x")]),

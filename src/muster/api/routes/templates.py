@@ -61,7 +61,12 @@ async def create_template(request: Request, caller: Editor, parts: Given) -> Res
     "/api/workflow/node-templates",
     summary="List templates",
     **described(
-        TemplatePage, Code.INVALID_CURSOR, Code.INVALID_PARAMETER, Code.UNAVAILABLE, role=Role.VIEWER
+        TemplatePage,
+        Code.INVALID_CURSOR,
+        Code.INVALID_PARAMETER,
+        Code.UNAVAILABLE,
+        role=Role.VIEWER,
+        notes="Those that come with Muster are at the end.",
     ),
 )
 async def list_templates(caller: Viewer, parts: Given, listed: Listed) -> Response:
@@ -89,13 +94,15 @@ async def get_template(id: Id, caller: Viewer, parts: Given) -> Response:
         Code.INVALID_DEFINITION,
         Code.INVALID_PARAMETER,
         Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.CONFLICT,
         Code.STALE_VERSION,
         Code.UNAVAILABLE,
         Code.OUTCOME_UNKNOWN,
         role=Role.EDITOR,
         body=_BODY,
         headers=_ETAG,
-        notes="Saved versions keep the config that they were saved with." + IF_MATCH,
+        notes="Saved versions keep the config that they were saved with. A built-in one stays as it is."
+        + IF_MATCH,
     ),
 )
 async def replace_template(request: Request, id: Id, caller: Editor, parts: Given) -> Response:
@@ -112,10 +119,21 @@ async def replace_template(request: Request, id: Id, caller: Editor, parts: Give
 @router.delete(
     "/api/workflow/node-templates/{id}",
     summary="Delete a template",
-    **described(None, Code.NOT_FOUND, Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN, role=Role.EDITOR, status=204),
+    **described(
+        None,
+        Code.NOT_FOUND,
+        Code.INVALID_PARAMETER,
+        Code.CONFLICT,
+        Code.STALE_VERSION,
+        Code.UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
+        role=Role.EDITOR,
+        status=204,
+        notes="A built-in one stays." + IF_MATCH,
+    ),
 )
-async def delete_template(id: Id, caller: Editor, parts: Given) -> Response:
-    await parts.library.delete_template(id, caller)
+async def delete_template(request: Request, id: Id, caller: Editor, parts: Given) -> Response:
+    await parts.library.delete_template(id, caller, read_if_match(request))
     return Response(status_code=204)
 
 
@@ -145,4 +163,5 @@ def _row(template: NodeTemplate) -> TemplateRow:
         config_json=template.config,
         version=template.version,
         institute_id=template.institute_id,
+        built_in=template.built_in,
     )

@@ -1,13 +1,16 @@
 """A database that is away, goes away or is too busy: told apart from a statement that is wrong."""
 
 import asyncio
+import contextlib
+import resource
 import sqlite3
 import traceback
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, event, func, select, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.util import await_only
 
 from clocks import NOON
@@ -17,7 +20,14 @@ from muster.store import database as port
 from muster.store import open as opening
 from muster.store.address import parse_address
 from muster.store.audit import add_audit
-from muster.store.database import AsyncDatabase, CommitUnknown, Database, LockHeld, Unavailable
+from muster.store.database import (
+    AsyncDatabase,
+    CommitUnknown,
+    Database,
+    InlineDatabase,
+    LockHeld,
+    Unavailable,
+)
 from muster.store.migrations import migrate
 from muster.store.open import open_database, server_engine, sqlite_database
 from muster.store.tables import audit_log
@@ -246,6 +256,55 @@ async def test_sqlite_without_room_is_unavailable_and_writes_nothing(tmp_path: P
     with pytest.raises(Unavailable, match="full"):
         await database.write(too_much)
     assert await rows(database) == 0
+    await database.close()
+
+
+async def test_a_commit_that_the_disk_cuts_short_is_unavailable_and_writes_nothing(tmp_path: Path) -> None:
+    database = sqlite_database(tmp_path / "muster.db")
+    await migrate(database)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, limits[1]))  # as a disk that has no more room
+    try:
+        with pytest.raises(Unavailable):
+            await database.write(add)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert await rows(database) == 0
+    await database.write(add)
+    await database.close()
+    assert rows_found_later(tmp_path / "muster.db") == 1
+
+
+def rows_found_later(path: Path) -> int:
+    """What whoever opens the file next finds."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM audit_log").fetchone()
+        return int(count)
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (sqlite3.SQLITE_FULL, Unavailable),
+        (sqlite3.SQLITE_IOERR_WRITE, Unavailable),
+        (sqlite3.SQLITE_IOERR_FSYNC, CommitUnknown),
+        (sqlite3.SQLITE_IOERR_SHMSIZE, CommitUnknown),
+    ],
+)
+async def test_only_a_commit_that_was_cut_short_has_certainly_written_nothing(
+    result: int, expected: type[Exception]
+) -> None:
+    failure = sqlite3.OperationalError("disk trouble")
+    failure.sqlite_errorcode = result
+    engine = opening.sqlite_engine(":memory:", "BEGIN IMMEDIATE", single=True)
+
+    def fail(connection: Connection) -> None:
+        raise OperationalError("COMMIT", None, failure)
+
+    event.listen(engine, "commit", fail)
+    database = InlineDatabase(engine)
+    with pytest.raises(expected, match="disk trouble"):
+        await database.write(lambda c: c.exec_driver_sql("SELECT 1"))
     await database.close()
 
 

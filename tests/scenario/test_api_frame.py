@@ -11,10 +11,12 @@ from structlog.testing import capture_logs
 
 from api_for_tests import Client, Documented
 from muster.api.problems import Code
-from muster.app.build import House, opened
+from muster.app import health
+from muster.app.build import CannotOpen, House, opened
 from muster.app.settings import Settings
 from muster.store.database import AsyncDatabase, CommitUnknown, ThreadedDatabase, Unavailable
 
+WORKFLOW = {"workflow": {"name": "x", "nodes": [{"id": "a", "type": "NOOP"}]}}
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
@@ -258,8 +260,46 @@ async def test_with_an_issuer_nobody_comes_in_without_a_token_and_metrics_need_a
     async with built(tmp_path, oidc=oidc) as client:
         for path in ("/api/workflow", "/metrics", "/api/tokens"):
             assert (await client.get(path)).status_code == 401
-        for path in ("/actuator/health", "/health/live", "/health/ready", "/docs"):
+        for path in ("/health/live", "/docs"):
             assert (await client.get(path, headers={"Host": "muster.example.org"})).status_code == 200
+
+
+async def test_without_the_providers_keys_it_is_not_ready(tmp_path: Path) -> None:
+    oidc = {"issuer-uri": "http://127.0.0.1:9/", "audience": "muster"}
+    async with built(tmp_path, oidc=oidc) as client:
+        ready = await client.get("/health/ready")
+        assert (ready.status_code, ready.json()["status"]) == (503, "DOWN")
+        provider = ready.json()["components"]["openIdProvider"]
+        assert provider["status"] == "DOWN"
+        assert "no token can be checked" in provider["details"]["reason"]
+
+
+@pytest.mark.parametrize(
+    "issuer", ["garbage", "ftp://id.example", "https://", "https:id.example", "http://[x"]
+)
+async def test_an_issuer_that_is_no_address_is_refused_at_the_start(tmp_path: Path, issuer: str) -> None:
+    with pytest.raises(CannotOpen, match="OIDC_ISSUER_URI is no address"):
+        async with built(tmp_path, oidc={"issuer-uri": issuer, "audience": "muster"}):
+            pass
+
+
+async def test_a_database_that_could_not_be_written_makes_it_unready_for_a_while(
+    house: House, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(self: object, work: object) -> object:
+        raise Unavailable("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        for kind in (ThreadedDatabase, AsyncDatabase):
+            patched.setattr(kind, "write", full)
+        assert (await client.post("/api/workflow", json=WORKFLOW)).status_code == 503
+    ready = await client.get("/health/ready")
+    assert ready.status_code == 503
+    assert (
+        ready.json()["components"]["database"]["details"]["reason"] == "it could not be written a moment ago"
+    )
+    monkeypatch.setattr(health, "REMEMBERED_SECONDS", 0.0)
+    assert (await client.get("/health/ready")).status_code == 200
 
 
 async def test_a_request_has_one_line_in_the_log_with_its_ids_and_without_its_query(client: Client) -> None:

@@ -157,6 +157,17 @@ def test_a_port_that_is_taken_and_a_folder_that_is_in_use_are_one_sentence_each(
     assert "Traceback" not in taken.stderr + owned.stderr
 
 
+def test_a_disk_without_room_is_one_sentence(server: Server) -> None:
+    # As much as a file may hold here: enough to begin a database, not to finish one.
+    command = ["bash", "-c", 'ulimit -S -f 16 && exec "$@"', "bash", *server.command()]
+    refused = subprocess.run(
+        command, env=server.environment(), capture_output=True, text=True, timeout=20, check=False
+    )
+    assert refused.returncode == 3
+    assert refused.stderr.startswith("The database cannot be reached, or not be written: ")
+    assert "Traceback" not in refused.stderr
+
+
 def test_several_workers_share_a_port_but_not_a_sqlite_folder(server: Server) -> None:
     refused = server.attempt("--workers", "2")
     assert refused.returncode == 3

@@ -30,10 +30,11 @@ class Audit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How one dependency is."""
+    """How one dependency is. `degraded`: it is away, and its absence can be borne for now."""
 
     up: bool
     details: JsonObject
+    degraded: bool = False
 
 
 Check = Callable[[], Awaitable[Condition]]

@@ -270,7 +270,9 @@ class AuditPage(Shape):
 
 
 class Component(Shape):
-    status: str = Field(examples=["UP"])
+    status: str = Field(
+        description="`UP`, `DOWN`, or `DEGRADED`: away, which can be borne for now.", examples=["UP"]
+    )
     details: dict[str, JsonValue]
 
 

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import structlog
@@ -16,11 +17,12 @@ from starlette.types import ASGIApp
 from muster.api.auth import Authenticator, OidcVerifier, TokenUses, TokenVerifier, noting
 from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
-from muster.api.parts import Check, Condition, Parts
+from muster.api.parts import Parts
 from muster.api.rates import Rates
 from muster.app.catalogue import standard_catalogue
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
+from muster.app.health import WatchedDatabase, checks
 from muster.app.network import network_effects
 from muster.app.settings import Settings
 from muster.definitions.library import Library
@@ -85,13 +87,14 @@ async def opened(
     """Open, migrate and wire everything; close it again at the end. Raises `CannotOpen`."""
     clock = clock or SystemClock()
     ids = ids or TimeOrderedIds(clock)
+    audience = _audience(settings)
     async with AsyncExitStack() as stack:
         file = sqlite_file(settings)
         if file is not None:
             stack.enter_context(_claimed(file.parent))
         async with _database(settings, ANY_TIME) as migrating:
             await migrated(migrating)
-        database = await stack.enter_async_context(_database(settings))
+        database = WatchedDatabase(await stack.enter_async_context(_database(settings)))
         storage = _storage(database, clock)
         catalogue = standard_catalogue()
         data = await stack.enter_async_context(
@@ -115,6 +118,8 @@ async def opened(
                 settings, database, committer, storage.workflows, library, catalogue, handlers, clock, ids
             )
         )
+        verifier = _verifier(settings, audience, http, clock)
+        tokens = TokenVerifier(storage.tokens.find, clock, uses.note)
         parts = Parts(
             version=version("muster"),
             library=library,
@@ -123,10 +128,10 @@ async def opened(
             tokens=storage.tokens,
             audit=AuditLog(database),
             registries=data.registries,
-            authenticator=_authenticator(settings, storage, http, clock, uses),
+            authenticator=Authenticator(tokens, verifier, settings.insecure),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,
-            checks=_checks(database),
+            checks=checks(database, verifier),
             clock=clock,
             ids=ids,
             unavailable=(Unavailable,),
@@ -187,7 +192,9 @@ async def migrated(database: Database) -> list[str]:
     try:
         made = await migrate(database)
     except Unavailable as error:
-        raise CannotOpen(f"The database cannot be reached: {error}.") from error
+        raise CannotOpen(f"The database cannot be reached, or not be written: {error}.") from error
+    except CommitUnknown as error:
+        raise CannotOpen(f"The database left while it was brought up to date: {error}.") from error
     except (MigrationFailed, NewerSchema) as error:
         raise CannotOpen(f"The database cannot be used: {error}.") from error
     except SQLAlchemyError as error:
@@ -263,22 +270,37 @@ def _storage(database: Database, clock: Clock) -> Storage:
     )
 
 
-def _authenticator(
-    settings: Settings, storage: Storage, http: httpx.AsyncClient, clock: Clock, uses: TokenUses
-) -> Authenticator:
+def _audience(settings: Settings) -> str | None:
+    """Whom tokens must be meant for; None: there is no provider. Raises `CannotOpen`."""
     oidc = settings.oidc
-    verifier = None
-    if oidc.issuer_uri:
-        audience = oidc.audience or oidc.client_id
-        if not audience:
-            raise CannotOpen(
-                "OIDC_ISSUER_URI is set, but neither OIDC_AUDIENCE nor OIDC_CLIENT_ID: "
-                "without an audience, any token of that issuer would do."
-            )
-        verifier = OidcVerifier(
-            oidc.issuer_uri, audience, oidc.roles_claim, http, clock, oidc.institute_claim
+    if not oidc.issuer_uri:
+        return None
+    if not _is_web_address(oidc.issuer_uri):
+        raise CannotOpen("OIDC_ISSUER_URI is no address, such as https://id.example.org/realm.")
+    audience = oidc.audience or oidc.client_id
+    if not audience:
+        raise CannotOpen(
+            "OIDC_ISSUER_URI is set, but neither OIDC_AUDIENCE nor OIDC_CLIENT_ID: "
+            "without an audience, any token of that issuer would do."
         )
-    return Authenticator(TokenVerifier(storage.tokens.find, clock, uses.note), verifier, settings.insecure)
+    return audience
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        address = urlsplit(text)
+    except ValueError:
+        return False
+    return address.scheme in ("http", "https") and bool(address.hostname)
+
+
+def _verifier(
+    settings: Settings, audience: str | None, http: httpx.AsyncClient, clock: Clock
+) -> OidcVerifier | None:
+    oidc = settings.oidc
+    if not oidc.issuer_uri or audience is None:
+        return None
+    return OidcVerifier(oidc.issuer_uri, audience, oidc.roles_claim, http, clock, oidc.institute_claim)
 
 
 def _registry(settings: Settings) -> CollectorRegistry:
@@ -289,29 +311,6 @@ def _registry(settings: Settings) -> CollectorRegistry:
         {"version": version("muster"), "instance": settings.instance_id}
     )
     return registry
-
-
-def _checks(database: Database) -> dict[str, Check]:
-    """Each dependency, and how to ask it. Drivers' words go to the log: they may name hosts and users."""
-
-    async def reachable() -> Condition:
-        try:
-            await database.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
-        except Unavailable as error:
-            _log.warning("database unavailable", reason=str(error))
-            return Condition(False, {"kind": database.dialect_name, "reason": "it cannot be reached"})
-        return Condition(True, {"kind": database.dialect_name})
-
-    async def up_to_date() -> Condition:
-        try:
-            missing = await pending(database)
-        except Unavailable:
-            return Condition(False, {"reason": "the database cannot be reached"})
-        except NewerSchema as error:
-            return Condition(False, {"reason": str(error)})
-        return Condition(not missing, {"pending": list(missing)})
-
-    return {"database": reachable, "migrations": up_to_date}
 
 
 def _cannot_open(settings: Settings, why: str) -> CannotOpen:

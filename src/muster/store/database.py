@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from muster.store.failures import is_gone, must_give_way, reason, waited_in_vain
+from muster.store.failures import is_gone, must_give_way, reason, waited_in_vain, was_cut_short
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -95,6 +95,8 @@ def _commit(connection: Connection) -> None:
     except Exception as error:
         gone = connection.invalidated or is_gone(error)
         _roll_back(connection, error)
+        if was_cut_short(error):
+            raise Unavailable(reason(error)) from error
         if gone:
             raise CommitUnknown(reason(error)) from error
         if must_give_way(error):

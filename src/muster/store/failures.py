@@ -25,6 +25,11 @@ GONE_RESULTS = {
 }
 
 
+# SQLite: what stops it before a commit is whole. After any other failure of the disk (a sync, say) the log
+# may hold all of the commit, and whoever opens the file next may find it.
+CUT_SHORT = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE}
+
+
 def is_gone(error: Exception) -> bool:
     """Whether the database could not do its work at all, as opposed to refusing this statement."""
     if not isinstance(error, DBAPIError):
@@ -37,6 +42,11 @@ def is_gone(error: Exception) -> bool:
         or _result(error) in GONE_RESULTS
         or isinstance(error.__cause__, OSError | EOFError)
     )
+
+
+def was_cut_short(error: Exception) -> bool:
+    """Whether a commit that failed so has certainly written nothing."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlite_errorcode", None) in CUT_SHORT
 
 
 def must_give_way(error: Exception) -> bool:

@@ -63,6 +63,7 @@ class ProviderKeys:
         self._published: Published | None = None
         self._asked_at: datetime | None = None
         self._asking: asyncio.Task[None] | None = None
+        self._reached = False
 
     async def holding(self, kid: str | None) -> Published:
         """The keys, read anew if they are old or `kid` is not among them; which it may still not be then.
@@ -73,13 +74,27 @@ class ProviderKeys:
         known = self._published
         if known and known.key(kid) and (self._is_fresh(known) or self._asking):
             return known
-        if self._asking is None and self._may_ask():
-            self._asking = asyncio.create_task(self._ask())
+        self._ask_if_due()
         if self._asking is not None:
             await asyncio.shield(self._asking)  # a caller who leaves does not take the answer along
         if self._published is None:
             raise ProviderUnavailable(f"the keys of {self._issuer} have not been read yet")
         return self._published
+
+    async def state(self) -> tuple[bool, bool]:
+        """Whether there are keys, and whether the provider answered when it was last asked. Waits for its
+        answer only while there are none; else it is asked on the side, if the last answer is old or failed.
+        """
+        known = self._published
+        if known is None or not self._reached or not self._is_fresh(known):
+            self._ask_if_due()
+        if known is None and self._asking is not None:
+            await asyncio.shield(self._asking)
+        return self._published is not None, self._reached
+
+    def _ask_if_due(self) -> None:
+        if self._asking is None and self._may_ask():
+            self._asking = asyncio.create_task(self._ask())
 
     def _is_fresh(self, published: Published) -> bool:
         return self._within(published.read_at, FRESH_FOR)
@@ -95,7 +110,9 @@ class ProviderKeys:
         try:
             async with asyncio.timeout(_PATIENCE):
                 self._published = await self._read()
+                self._reached = True
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, ValueError, RecursionError) as error:
+            self._reached = False
             _log.warning(
                 "the OpenID provider's keys could not be read",
                 issuer=self._issuer,

@@ -59,6 +59,10 @@ class OidcVerifier:
         self._clock = clock
         self._keys = ProviderKeys(issuer, http, clock)
 
+    async def provider_state(self) -> tuple[bool, bool]:
+        """Whether the provider's keys are known, and whether it answered when it was last asked."""
+        return await self._keys.state()
+
     async def verify(self, token: str) -> Caller:
         """The token's holder. Raises `AuthError`: 401, or `ProviderUnavailable` if no key was ever read."""
         header = _header_of(token)

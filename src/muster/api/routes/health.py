@@ -28,13 +28,14 @@ async def _examined(check: Check) -> Component:
     except TimeoutError:
         found = Condition(False, {"reason": f"no answer within {_PATIENCE:g} s"})
     latency = round((time.perf_counter() - started) * 1000, 2)
-    return Component(status="UP" if found.up else "DOWN", details={**found.details, "latencyMs": latency})
+    status = "DOWN" if not found.up else "DEGRADED" if found.degraded else "UP"
+    return Component(status=status, details={**found.details, "latencyMs": latency})
 
 
 async def _health(parts: Parts) -> Response:
     components = await asyncio.gather(*map(_examined, parts.checks.values()))
     named = dict(zip(parts.checks, components, strict=True))
-    well = all(component.status == "UP" for component in components)
+    well = all(component.status != "DOWN" for component in components)
     return answer(Health(status="UP" if well else "DOWN", components=named), 200 if well else 503)
 
 

@@ -1,8 +1,10 @@
 """Filling the settings in: defaults, then `muster.toml`, then the environment, then flags."""
 
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from pydantic import SecretStr, ValidationError
@@ -11,6 +13,7 @@ from muster.app.settings import OTHER_NAMES, Leaf, Settings, leaves
 from muster.kit.names import nearest
 
 CONFIG_VARIABLE = "MUSTER_CONFIG"
+_ADDRESS = re.compile(r"[\w+.-]+://|[^\s:@]*:\S*@")
 
 
 class SettingsError(Exception):
@@ -57,23 +60,30 @@ def _from_file(
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path} is not TOML: {error}.") from None
-    return _flat(document, by_path, str(path)), str(path)
+    found = dict(_flat(document, by_path))
+    _refuse(
+        f"{path} sets {name!r}, which is not a setting.{_guess(name, by_path)}"
+        for name in found
+        if name not in by_path
+    )
+    return found, str(path)
 
 
 def _flat(
-    table: Mapping[str, object], by_path: Mapping[str, Leaf], source: str, above: str = ""
-) -> dict[str, object]:
-    """Turn nested tables into dotted names, refusing those that are not settings."""
-    found: dict[str, object] = {}
+    table: Mapping[str, object], by_path: Mapping[str, Leaf], above: str = ""
+) -> Iterator[tuple[str, object]]:
+    """What nested tables set, by dotted names; also what is not a setting."""
     for name, value in table.items():
         path = f"{above}{name}"
-        if path in by_path:
-            found[path] = value
-        elif isinstance(value, dict) and any(known.startswith(f"{path}.") for known in by_path):
-            found.update(_flat(value, by_path, source, f"{path}."))
+        if isinstance(value, dict) and any(known.startswith(f"{path}.") for known in by_path):
+            yield from _flat(value, by_path, f"{path}.")
         else:
-            raise SettingsError(f"{source} sets {path!r}, which is not a setting.{_guess(path, by_path)}")
-    return found
+            yield path, value
+
+
+def _refuse(sentences: Iterable[str]) -> None:
+    if said := "\n".join(sentences):
+        raise SettingsError(said)
 
 
 def _from_environment(
@@ -81,11 +91,27 @@ def _from_environment(
 ) -> tuple[dict[str, object], str]:
     """An empty variable counts as not set: that is how compose files leave things out."""
     variables = {leaf.variable: path for path, leaf in by_path.items()}
-    for name in environment:
-        if name.startswith("MUSTER_") and name not in variables and name != CONFIG_VARIABLE:
-            raise SettingsError(f"{name} is not a setting.{_guess(name, variables)}")
     known = {**OTHER_NAMES, **variables}
-    return {path: environment[name] for name, path in known.items() if environment.get(name)}, ""
+    given: dict[str, object] = {
+        path: environment[name] for name, path in known.items() if environment.get(name)
+    }
+    _refuse(
+        f"{name} is not a setting.{guess}"
+        for name in sorted(environment)
+        if name not in known and (guess := _doubt(name, environment[name], variables, given))
+    )
+    return given, ""
+
+
+def _doubt(name: str, value: str, variables: Iterable[str], given: Container[str]) -> str:
+    """What to say of a variable that is none of ours, if it was meant to be."""
+    if name.startswith("MUSTER_") and name != CONFIG_VARIABLE:
+        return _guess(name, variables)
+    # Other programs' variables begin as ours do: only a slip counts, and only if the right name is not set.
+    for other, path in OTHER_NAMES.items():
+        if value and path not in given and is_slip(name, other):
+            return f" Did you mean {other}?"
+    return ""
 
 
 def _variables(
@@ -96,6 +122,25 @@ def _variables(
         path: variable if environment.get(variable := by_path[path].variable) else others[path]
         for path in paths
     }
+
+
+def is_slip(name: str, meant: str) -> bool:
+    """Whether a name is `meant` with one letter more, less or other, or two neighbours exchanged.
+
+    The part before the first `_` is the same, and what follows has three letters or more: of two,
+    too many are one letter apart (`INSTANCE_IP`).
+    """
+    prefix, _, rest = meant.partition("_")
+    if not name.startswith(f"{prefix}_") or len(rest) < 3:
+        return False
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(name, meant, strict=False))
+    same = sum(1 for _ in alike)
+    wrong, right = name[same:], meant[same:]
+    return (
+        wrong[1:] in (right, right[1:])
+        or wrong == right[1:]
+        or (wrong[:2] == right[1::-1] and wrong[2:] == right[2:])
+    )
 
 
 def _guess(name: str, known: Iterable[str]) -> str:
@@ -126,13 +171,14 @@ def _sentences(error: ValidationError, sources: Mapping[str, str]) -> list[str]:
         names = [str(part) for part in detail["loc"]]
         path = next((p for p in (".".join(names[:n]) for n in range(len(names), 0, -1)) if p in sources), "")
         found.append(
-            f"{path or '.'.join(names)} (from {sources.get(path, 'the defaults')}): {detail['msg']}."
+            f"{path or '.'.join(names)} (from {sources.get(path, 'the defaults')}): "
+            f"{detail['msg'].removeprefix('Value error, ')}."
         )
     return found
 
 
 def shown(leaf: Leaf, settings: Settings) -> str:
-    """A setting's value as it may be shown: secrets masked, URLs without their password."""
+    """A setting's value as it may be shown: secrets masked, addresses without those whom they name."""
     value = leaf.value(settings)
     if isinstance(value, SecretStr):
         from muster.store.address import masked  # here, since it loads the database drivers' library
@@ -141,5 +187,14 @@ def shown(leaf: Leaf, settings: Settings) -> str:
         is_address = leaf.path.rpartition(".")[2] == "url"
         return masked(value.get_secret_value()) if is_address else "***"
     if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        return _open(",".join(map(str, value)))
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else _open(str(value))
+
+
+def _open(text: str) -> str:
+    """A value that is no secret, unless it is an address (no mail address) that holds one."""
+    if not _ADDRESS.match(text):
+        return text
+    from muster.store.address import without_user
+
+    return without_user(text)

@@ -55,6 +55,16 @@ class DatabaseSettings(Group):
     user: str | None = Field(default=None, description="The database user, if the URL names none.")
     password: SecretStr | None = Field(default=None, description="The user's password, if the URL has none.")
 
+    @field_validator("url")
+    @classmethod
+    def _is_address(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            # Here, since it loads the database drivers' library.
+            from muster.store.address import parse_address
+
+            parse_address(url.get_secret_value())
+        return url
+
 
 class OidcSettings(Group):
     issuer_uri: str | None = Field(

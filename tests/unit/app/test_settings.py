@@ -45,11 +45,12 @@ def test_other_names_for_a_setting_work_and_its_own_wins(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
 def test_every_other_name_reaches_its_setting(folder: Path, name: str) -> None:
-    found = loaded(folder, {name: "given"})
+    given = "sqlite:///given" if name == "DB_URL" else "given"
+    found = loaded(folder, {name: given})
     leaf = next(leaf for leaf in leaves() if leaf.path == OTHER_NAMES[name])
     value = leaf.value(found.settings)
     secret = getattr(value, "get_secret_value", None)
-    assert (secret() if secret else value) in ("given", ("given",))
+    assert (secret() if secret else value) in (given, (given,))
 
 
 def test_an_empty_variable_is_one_that_is_not_set(folder: Path) -> None:
@@ -77,6 +78,12 @@ def test_settings_in_tables_are_read(folder: Path) -> None:
         ({"MUSTER_ROLES": "web,boss"}, "roles (from MUSTER_ROLES): Input should be 'web'"),
         ({"MUSTER_ROLES": ","}, "roles (from MUSTER_ROLES):"),
         ({"MUSTER_CONFIG": "gone.toml"}, "gone.toml cannot be read: No such file"),
+        ({"OIDC_ISSUER_URL": "x"}, "OIDC_ISSUER_URL is not a setting. Did you mean OIDC_ISSUER_URI?"),
+        ({"DB_ULR": "x"}, "DB_ULR is not a setting. Did you mean DB_URL?"),
+        ({"DB_PASWORD": "x"}, "DB_PASWORD is not a setting. Did you mean DB_PASSWORD?"),
+        ({"KAFKA_BOOTSTRAP_SERVER": "x"}, "Did you mean KAFKA_BOOTSTRAP_SERVERS?"),
+        ({"MUSTER_PROT": "1", "DB_ULR": "x"}, "DB_URL?\nMUSTER_PROT is not"),
+        ({"DB_URL": "oracle://u:hush@h/d"}, "database.url (from DB_URL): 'oracle://***@h/d' is no database"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(
@@ -96,6 +103,8 @@ def test_a_setting_that_cannot_be_used_is_named(
             "sets 'api.rate-limits', which is not a setting. Did you mean api.rate-limit?",
         ),
         ("port =", "is not TOML"),
+        ("prot = 1\n[apl]\nx = 1\n[api]\nrate-limits = 1", "Did you mean api.rate-limit?"),
+        ("[api]\nrate-limits = 1\n[log]\nlevl = 1", "sets 'log.levl', which"),
         ("[port]\nx = 1", "port (from"),
     ],
 )
@@ -104,6 +113,46 @@ def test_a_file_that_cannot_be_used_says_where(folder: Path, text: str, sentence
     with pytest.raises(SettingsError) as refused:
         loaded(folder)
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"DB_HOST": "h", "DB_NAME": "n", "DB_SSL": "1", "DB_USERNAME": "u", "DB_PASS": "p", "DB_PORT": "1"},
+        {"INSTANCE_IP": "10.0.0.1"},
+        {"REDIS_HOST": "h", "REDIS_TLS": "1", "KAFKA_HOME": "/opt/kafka", "XDB_URL": "x"},
+        {"DB_URI": "somebody's", "DB_URL": "sqlite:///mine"},
+        {"DB_URI": "somebody's", "MUSTER_DATABASE_URL": "sqlite:///mine"},
+        {"DB_ULR": ""},
+    ],
+)
+def test_variables_of_other_programs_are_left_alone(folder: Path, environment: dict[str, str]) -> None:
+    assert loaded(folder, environment)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "path", "masked"),
+    [
+        ("OIDC_ISSUER_URI", "http://u:pw@x/realm", "oidc.issuer-uri", "http://***@x/realm"),
+        ("OIDC_ISSUER_URI", "http://pw@x", "oidc.issuer-uri", "http://***@x"),
+        ("MUSTER_WHATSAPP_BASE_URL", "https://u:p/w@x", "whatsapp.base-url", "https://***@x"),
+        (
+            "MUSTER_WHATSAPP_BASE_URL",
+            "https://x/?password=pw",
+            "whatsapp.base-url",
+            "https://x/?password=***",
+        ),
+        ("KAFKA_BOOTSTRAP_SERVERS", "u:pw@h:9092,k:9092", "kafka.bootstrap-servers", "***@h:9092,k:9092"),
+        ("KAFKA_BOOTSTRAP_SERVERS", "u:p,w@h:9092", "kafka.bootstrap-servers", "***@h:9092"),
+        ("MUSTER_SMTP_SENDER", "Muster <me@x.org>", "smtp.sender", "Muster <me@x.org>"),
+        ("MUSTER_SMTP_USERNAME", "me@x.org", "smtp.username", "me@x.org"),
+    ],
+)
+def test_whoever_an_address_names_is_masked(
+    folder: Path, variable: str, value: str, path: str, masked: str
+) -> None:
+    leaf = next(leaf for leaf in leaves() if leaf.path == path)
+    assert shown(leaf, loaded(folder, {variable: value}).settings) == masked
 
 
 def test_a_wrong_secret_is_not_repeated(folder: Path) -> None:

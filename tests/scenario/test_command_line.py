@@ -16,11 +16,13 @@ import pytest
 import structlog
 import yaml
 
+from muster.api.shapes import TokenRow
 from muster.app.cli import main
 from muster.store.folder import DataFolder
 
 GOOD = "workflow:\n  name: Hello\n  nodes:\n    - {id: stop, type: NOOP, config: {}}\n"
 BAD = "workflow:\n  name: Hello\n  nodes:\n    - id: a\n      type: TRANSFOM\n    - {id: a, type: NOOP}\n"
+PROGRAM = [sys.executable, "-c", "from muster.app.cli import main; main()"]
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,21 @@ def test_a_file_that_is_not_there_is_said_to_be_so(muster: Muster) -> None:
     assert muster("validate", ".").code == 2
 
 
+def test_every_file_is_reported_whatever_is_wrong_with_another(muster: Muster) -> None:
+    bad, good = muster.write("bad.yaml", BAD), muster.write("good.yaml", GOOD)
+    ended = muster("validate", "nowhere.yaml", bad, ".", good)
+    assert (ended.code, ended.err) == (2, "nowhere.yaml: No such file or directory.\n.: Is a directory.\n")
+    assert "bad.yaml: 2 errors" in ended.out
+    assert "good.yaml: valid" in ended.out
+    ended = muster("validate", "--json", "nowhere.yaml", bad, good)
+    missing, wrong, right = json.loads(ended.out)
+    assert (ended.code, ended.err) == (2, "")
+    assert (missing["file"], missing["valid"]) == ("nowhere.yaml", False)
+    assert missing["errors"][0]["code"] == "UNREADABLE_FILE"
+    assert missing["errors"][0]["message"] == "No such file or directory."
+    assert (wrong["valid"], right["valid"]) == (False, True)
+
+
 @pytest.mark.parametrize(
     ("form", "part"), [("mermaid", "flowchart"), ("dot", "digraph"), ("svg", "<svg"), ("json", "{")]
 )
@@ -176,7 +193,71 @@ def test_lines_are_answered_one_by_one(muster: Muster) -> None:
     ended = muster("eval", "--jsonl", stdin=lines)
     answers = [json.loads(line) for line in ended.out.splitlines()]
     assert ended.code == 0
-    assert [next(iter(answer)) for answer in answers] == ["value", "error", "value", "error"]
+    assert [next(iter(answer)) for answer in answers] == ["value", "error", "error", "value", "error"]
+
+
+@pytest.mark.parametrize("number", ["1e400", "NaN", "-Infinity"])
+def test_a_line_with_what_is_no_number_is_answered_with_an_error(muster: Muster, number: str) -> None:
+    ended = muster("eval", "--jsonl", stdin=b'{"expr": "x", "context": {"x": %s}}\n' % number.encode())
+    assert f"`{number}` is not a number" in json.loads(ended.out)["error"]
+
+
+def test_a_line_that_is_too_long_is_answered_and_skipped(muster: Muster) -> None:
+    longest = b'{"expr": "1"}'.ljust(1_048_576)
+    lines = b"\n".join([longest, b"x" * 3_000_000, longest + b" ", b'{"expr": "2"}', b"y" * 2_000_000])
+    answers = [json.loads(line) for line in muster("eval", "--jsonl", stdin=lines).out.splitlines()]
+    too_long = {"error": "the line is longer than 1,048,576 bytes"}
+    assert answers == [{"value": 1}, too_long, too_long, {"value": 2}, too_long]
+
+
+def test_each_line_is_answered_before_the_next_is_asked_for() -> None:
+    with _started("eval", "--jsonl") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b'{"expr": "1"}\n')
+        process.stdin.flush()
+        assert process.stdout.readline() == b'{"value": 1}\n'
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly() -> None:
+    with _started("eval", "--jsonl") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(b'{"expr": "1"}\n')
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+@pytest.mark.parametrize("arguments", [["eval", "1"], ["config"], ["--help"], ["eval", "--jsonl"]])
+def test_output_that_cannot_be_written_is_one_sentence(arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run([*PROGRAM, *arguments], input=b"\n", stdout=full, stderr=subprocess.PIPE)
+    assert ended.stderr == b"The output cannot be written: No space left on device.\n"
+    assert ended.returncode == 3
+
+
+def _started(*arguments: str) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([*PROGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def test_what_evaluating_lines_would_not_read_is_refused(muster: Muster) -> None:
+    for beside in (["1 + 1"], ["--context", '{"a": 1}']):
+        ended = muster("eval", "--jsonl", *beside, stdin=b'{"expr": "1"}')
+        assert (ended.code, ended.out) == (2, "")
+        assert "standard input" in ended.err
+
+
+def test_an_expression_that_looks_like_an_option_is_told_what_to_do(muster: Muster) -> None:
+    ended = muster("eval", "-1")
+    assert ended.code == 2
+    assert "muster eval -- -1" in ended.err
+    assert muster("eval", "--", "-1").out == "-1\n"
 
 
 def test_config_shows_where_a_value_came_from_and_no_secret(
@@ -212,13 +293,16 @@ def test_the_database_is_made_and_tokens_come_and_go(muster: Muster) -> None:
     made = muster("token", "create", "robot", "--role", "viewer", "--days", "30")
     assert made.out.startswith("mst_")
     (row,) = json.loads(muster("token", "ls", "--json").out)
-    assert (row["name"], row["roles"], row["revokedAt"]) == ("robot", "viewer", None)
+    assert (row["name"], row["roles"], row["revokedAt"]) == ("robot", ["viewer"], None)
+    assert row.keys() == TokenRow.model_json_schema(by_alias=True)["properties"].keys()
+    assert "viewer " in muster("token", "ls").out
     assert muster("token", "revoke", row["id"]).code == 0
     assert muster("token", "revoke", row["id"]).code == 1
     assert muster("token", "create", "x", "--role", "boss").code == 2
-    assert muster("token", "create", "x" * 201, "--role", "viewer").code == 2
+    for name in ("", "x" * 201):
+        assert muster("token", "create", name, "--role", "viewer").code == 2
     twice = muster("token", "create", "x", "--role", "viewer", "--role", "viewer", "--json")
-    assert json.loads(twice.out)["roles"] == "viewer"
+    assert json.loads(twice.out)["roles"] == ["viewer"]
 
 
 def test_workflows_are_listed_and_shown(muster: Muster) -> None:
@@ -233,6 +317,7 @@ def test_node_types_are_listed_and_shown(muster: Muster) -> None:
     assert "TRANSFORM" in names
     assert json.loads(muster("node-types", "show", "transform").out)["schema"]["type"] == "object"
     assert muster("node-types", "show", "nope").code == 1
+    assert "Did you mean SEND_EMAIL?" in muster("node-types", "show", "send_mail").err
 
 
 def test_the_doctor_looks_at_everything_and_says_what_to_do(
@@ -269,19 +354,20 @@ def test_serving_refuses_what_it_cannot_do_in_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("url", "sentence"),
+    ("url", "code", "sentence"),
     [
-        ("oracle://x/y", "is no database address"),
-        ("postgresql://me:hunter2@127.0.0.1:9/x", "cannot be reached"),
-        ("postgresql://me:hunter2@", "is missing after the host"),
+        ("oracle://x/y", 2, "is no database address"),
+        ("postgresql://me:hunter2@127.0.0.1:9/x", 3, "cannot be reached"),
+        ("postgresql://me:hunter2@", 2, "is missing after the host"),
+        ("postgresql://me:hunter2/x@127.0.0.1:9/x", 2, "%2F"),
     ],
 )
 def test_a_database_that_cannot_be_opened_is_named_without_its_password(
-    muster: Muster, monkeypatch: pytest.MonkeyPatch, url: str, sentence: str
+    muster: Muster, monkeypatch: pytest.MonkeyPatch, url: str, code: int, sentence: str
 ) -> None:
     monkeypatch.setenv("DB_URL", url)
     ended = muster("serve", "--port", "0")
-    assert ended.code == 3
+    assert ended.code == code
     assert sentence in ended.err
     assert "hunter2" not in ended.err
 

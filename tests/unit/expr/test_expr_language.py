@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from muster.app.cli.jsonl import answer_line
 from muster.expr import ExpressionError, Scope, compile_condition, compile_expression
 from muster.expr.errors import ExpressionSyntaxError
-from muster.expr.jsonl import answer_line
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 CONTEXT: dict[str, Any] = {
@@ -236,7 +236,7 @@ def test_a_condition_takes_the_words_for_true_and_false_and_no_others() -> None:
         ('{"expr": "\'#{a}\'"}', {"value": "#{a}"}),
         ('{"expr": "a.b.c", "context": {"a": {}}}', {"error": NULL_ERROR}),
         ('{"expr": "1 +"}', {"error": "the expression ends too early (column 4)"}),
-        ("nonsense", {"error": "the line is not JSON"}),
+        ("nonsense", {"error": "the line cannot be read: This is not JSON: expecting value."}),
         ('{"expr": 5}', {"error": 'the line needs an "expr" that is a text'}),
         ('{"expr": "1", "context": []}', {"error": 'the "context" must be an object'}),
     ],

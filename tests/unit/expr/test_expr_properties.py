@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from muster.app.cli.jsonl import answer_line
 from muster.expr import ExpressionError, Scope, compile_expression
-from muster.expr.jsonl import answer_line
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 WHOLE = st.integers(-(10**40), 10**40)

@@ -1,12 +1,14 @@
 """The command line. Commands import what they need when they run, so that asking for help is quick."""
 
+import errno
+import os
 import sys
 
 import typer
 
 from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.operating import config, doctor, migrate
-from muster.app.cli.output import FAILED, INTERRUPTED, Stop
+from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.records import node_types, tokens, workflows
 from muster.app.cli.running import run
 from muster.app.cli.serving import serve
@@ -14,7 +16,8 @@ from muster.app.cli.serving import serve
 _EPILOGUE = (
     "Exit codes: 0 all is well; 1 what was checked is wrong (an invalid definition, an expression that "
     "fails, an unhealthy dependency); 2 the command cannot be carried out as given (usage, settings, "
-    "unreadable files); 3 something it needs is not there (database, port); 130 interrupted."
+    "unreadable files); 3 something it needs is not there (database, port, room for its output); "
+    "130 interrupted; 141 whoever read its output has stopped reading."
 )
 
 app = typer.Typer(
@@ -38,6 +41,8 @@ app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(node_types, name="node-types")
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 def main() -> None:
     """Run one command. What a person can mend ends in a sentence, not in a traceback."""
@@ -47,9 +52,34 @@ def main() -> None:
         if stop.message:
             typer.echo(stop.message, err=True)
         sys.exit(stop.code)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough.
-        sys.stderr.close()
-        sys.exit(FAILED)
+    except SystemExit as ended:
+        # A closed pipe has become an exit with 1 on its way here: of those that mean something, it is none.
+        if isinstance(ended.__context__, BrokenPipeError):
+            sys.exit(UNREAD)
+        if ended.code == UNUSABLE and _looks_like_an_option(sys.argv[1:3]):
+            typer.echo(
+                f"An expression that begins with - goes after --: muster eval -- {sys.argv[2]}", err=True
+            )
+        raise
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _give_up_output()
+        typer.echo(f"The output cannot be written: {error.strerror}.", err=True)
+        sys.exit(UNAVAILABLE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+
+
+def _looks_like_an_option(arguments: list[str]) -> bool:
+    match arguments:
+        case ["eval", expression]:
+            return expression.startswith("-") and not expression.startswith("--")
+    return False
+
+
+def _give_up_output() -> None:
+    """Let what is still to be written go nowhere: Python would try once more at the end, and fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.app.cli.output import FAILED, AsJson, Stop, print_json, read_input, stop
+from muster.app.cli.output import FAILED, UNUSABLE, AsJson, Stop, print_json, read_input, stop
 from muster.definitions.render import Format
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE…", help="JSON or YAML; `-` reads standard input.")]
 File = Annotated[str, typer.Argument(metavar="FILE", help="JSON or YAML; `-` reads standard input.")]
+
+_UNREADABLE = "UNREADABLE_FILE"
 
 
 def validate(files: Files, as_json: AsJson = False) -> None:
@@ -29,8 +31,9 @@ def validate(files: Files, as_json: AsJson = False) -> None:
     else:
         for name, text, problems in verdicts:
             _print_problems(name, text, problems)
-    if any(problem.level == "error" for _, _, problems in verdicts for problem in problems):
-        raise Stop("", FAILED)
+    errors = {problem.code for _, _, problems in verdicts for problem in problems if problem.level == "error"}
+    if errors:
+        raise Stop("", UNUSABLE if _UNREADABLE in errors else FAILED)
 
 
 def _problems(name: str) -> "tuple[str, list[Problem]]":
@@ -38,9 +41,12 @@ def _problems(name: str) -> "tuple[str, list[Problem]]":
     from muster.app.catalogue import standard_catalogue
     from muster.definitions import text
     from muster.definitions.check import check
-    from muster.model.problems import AuthorError
+    from muster.model.problems import AuthorError, Problem
 
-    raw = read_input(name)
+    try:
+        raw = read_input(name)
+    except Stop as stopped:
+        return "", [Problem(_UNREADABLE, "", stopped.message.removeprefix(f"{name}: "))]
     try:
         document = text.read(raw)
     except AuthorError as error:
@@ -59,6 +65,9 @@ def _verdict(name: str, problems: "list[Problem]") -> "JsonObject":
 def _print_problems(name: str, text: str, problems: "list[Problem]") -> None:
     from muster.app.cli.places import Lines
 
+    if [problem.code for problem in problems] == [_UNREADABLE]:
+        typer.echo(f"{name}: {problems[0].message}", err=True)
+        return
     lines = Lines(text)
     errors = sum(problem.level == "error" for problem in problems)
     for problem in problems:
@@ -107,11 +116,14 @@ def diagram(
         stop(f"{output} cannot be written: {error.strerror}.")
 
 
+_NOTHING = "{}"
+
+
 def evaluate(
     expression: Annotated[str | None, typer.Argument(metavar="EXPR", help="As between `#{` and `}`.")] = None,
     context: Annotated[
         str, typer.Option("--context", "-c", help="The context: JSON, or @FILE, or @- for standard input.")
-    ] = "{}",
+    ] = _NOTHING,
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help='Answer lines of {"expr":…, "context":…} from standard input.')
     ] = False,
@@ -121,6 +133,8 @@ def evaluate(
     Exits with 1 if the expression is wrong or fails; with `--jsonl` each line gets its own answer.
     """
     if jsonl:
+        if expression is not None or context != _NOTHING:
+            stop("With --jsonl, expressions and contexts come from standard input alone.")
         _answer_lines()
     elif expression is None:
         stop("An expression is missing: muster eval 'days <= 7' --context '{\"days\": 3}'")
@@ -129,15 +143,15 @@ def evaluate(
 
 
 def _answer_lines() -> None:
+    """Every line gets its answer, and gets it before the next is read: whoever pairs them stays in step."""
     from datetime import UTC, datetime
 
-    from muster.expr.jsonl import answer_line
+    from muster.app.cli.jsonl import answer_line, lines
 
-    for line in sys.stdin.buffer:
-        if line.strip():
-            found = answer_line(line.decode("utf-8", "replace"), datetime.now(UTC))
-            sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+    for line in lines(sys.stdin.buffer):
+        answer = answer_line(line, datetime.now(UTC))
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
 
 
 def _context(given: str) -> "JsonObject":

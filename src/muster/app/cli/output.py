@@ -11,6 +11,8 @@ import typer
 T = TypeVar("T")
 
 OK, FAILED, UNUSABLE, UNAVAILABLE, INTERRUPTED = 0, 1, 2, 3, 130
+# As the shell says of programs that a closed pipe ends.
+UNREAD = 141
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 

@@ -32,7 +32,7 @@ def create_token(
     """Make a token. It is printed now and never again."""
     token, secret = run(_create(name, role, institute, days))
     if as_json:
-        print_json({**_token_row(token), "token": secret})
+        print_json({**_token_json(token), "token": secret})
         return
     typer.echo(secret)
     until = f"until {token.expires_at:%Y-%m-%d}" if token.expires_at else "without end"
@@ -60,12 +60,12 @@ async def _create(
 @tokens.command("ls")
 def list_tokens(as_json: AsJson = False) -> None:
     """List tokens; the tokens themselves are not kept."""
-    rows = [_token_row(token) for token in run(_tokens())]
+    found = run(_tokens())
     if as_json:
-        print_json(rows)
+        print_json([_token_json(token) for token in found])
     else:
         columns = ("id", "name", "roles", "instituteId", "createdAt", "expiresAt", "revokedAt")
-        print_rows(rows, columns, "There are no tokens.")
+        print_rows([_token_row(token) for token in found], columns, "There are no tokens.")
 
 
 async def _tokens() -> "list[ApiToken]":
@@ -80,6 +80,14 @@ async def _tokens() -> "list[ApiToken]":
             found.extend(rows)
             if cursor is None:
                 return found
+
+
+def _token_json(token: "ApiToken") -> "JsonObject":
+    """As the HTTP API answers."""
+    from muster.api.shapes import TokenRow
+
+    found: JsonObject = TokenRow.model_validate(token).model_dump(mode="json", by_alias=True)
+    return found
 
 
 def _token_row(token: "ApiToken") -> dict[str, object]:
@@ -199,11 +207,15 @@ def list_node_types(as_json: AsJson = False) -> None:
 @node_types.command("show")
 def show_node_type(name: Annotated[str, typer.Argument(metavar="TYPE")]) -> None:
     """Print one type of node with the JSON Schema of its config and examples."""
+    from muster.kit.names import nearest
     from muster.nodes import builtin
 
-    found = builtin().get(name.upper())
+    types = builtin()
+    found = types.get(name.upper())
     if found is None:
-        stop(f"There is no node type {name!r}; `muster node-types ls` lists them.", FAILED)
+        close = nearest(name, types)
+        guess = f" Did you mean {close}?" if close else ""
+        stop(f"There is no node type {name[:100]!r}; `muster node-types ls` lists them.{guess}", FAILED)
     print_json(
         {
             "name": found.name,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from muster.definitions.steps.words import shown
+from muster.definitions.steps.words import target
 from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.model.json import JsonObject, JsonView
@@ -93,7 +93,7 @@ def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
 
 
 def say(config: JsonView) -> tuple[str, ...]:
-    said = [f"Call {config.get('method', 'GET')} {shown(config.get('url'))}."]
+    said = [f"Call {config.get('method', 'GET')} {target(config.get('url'))}."]
     if mapped(config):
         said.append(f"Keep {', '.join(f'`{name}`' for name in sorted(mapped(config)))} of the answer.")
     return tuple(said)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from muster.definitions.durations import parse_duration
-from muster.definitions.steps.words import length, shown
+from muster.definitions.steps.words import length, shown, target
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.problems import Level, Problem
@@ -213,7 +213,7 @@ def say(config: JsonView) -> tuple[str, ...]:
 
 def _say_event(name: str, event: JsonView) -> str:
     if name == API_RESPONSE:
-        return f"Call {event.get('method', 'POST')} {shown(event.get('url'))} and wait for its answer."
+        return f"Call {event.get('method', 'POST')} {target(event.get('url'))} and wait for its answer."
     place = f" on {shown(event['topic'])}" if "topic" in event else ""
     wanted = event.get("filter")
     pairs = (

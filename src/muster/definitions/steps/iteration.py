@@ -1,6 +1,6 @@
 """What `on` and `forEach` do, in words."""
 
-from muster.definitions.steps.words import quoted, shown
+from muster.definitions.steps.words import quoted, shown, without_secrets
 from muster.model.json import Json, JsonObject, JsonView
 
 _OF_THE_LOOP = ("operation", "eval", "on", "cases", "default", "forEach", "concurrency", "batchSize")
@@ -41,4 +41,10 @@ def say_body(body: Json) -> str:
     """What is done for one item: `subject “…”, body “…”`."""
     if not isinstance(body, dict):
         return quoted(body)
-    return ", ".join(f"{key} “{quoted(value)}”" for key, value in body.items() if key != "forEach")
+    return ", ".join(f"{key} “{_say_value(key, value)}”" for key, value in body.items() if key != "forEach")
+
+
+def _say_value(key: str, value: Json) -> str:
+    if key in ("auth", "headers"):
+        return "…"
+    return quoted(without_secrets(value) if key == "url" and isinstance(value, str) else value)

@@ -44,7 +44,7 @@ class Code(StrEnum):
 
 
 MEANINGS: Mapping[Code, tuple[int, str]] = {
-    Code.MALFORMED_REQUEST: (400, "This is not HTTP that can be read; the connection ends."),
+    Code.MALFORMED_REQUEST: (400, "This is not HTTP as it should be; the connection ends."),
     Code.MALFORMED_BODY: (400, "The body is not JSON or YAML that can be read; `errors` says where."),
     Code.UNKNOWN_PARAMETER: (400, "A query parameter that this endpoint does not have."),
     Code.INVALID_PARAMETER: (400, "A parameter or header whose value cannot be used."),

@@ -16,7 +16,7 @@ HEADER_BYTES = 65_536
 HEADER_SECONDS = 15.0
 
 
-class _HeadersTooLarge(Exception):
+class _Unacceptable(Exception):
     """Raised inside the parser, which then refuses the request."""
 
 
@@ -28,6 +28,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._parsed = 0
         self._received = 0
         self._too_large = False
+        self._hosts = 0
+        self._wrong = "This is not HTTP that can be read."
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
@@ -48,10 +50,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
+        self._hosts += name.lower() == b"host"
         self._count(len(name) + len(value))
 
     def on_headers_complete(self) -> None:
         self._header_came()
+        self._check_host()
         super().on_headers_complete()
 
     def data_received(self, data: bytes) -> None:
@@ -70,17 +74,26 @@ class BoundedProtocol(HttpToolsProtocol):
                 Refused(Code.HEADERS_TOO_LARGE, f"The headers are larger than {HEADER_BYTES} bytes.")
             )
         else:
-            self._refuse(Refused(Code.MALFORMED_REQUEST, "This is not HTTP that can be read."))
+            self._refuse(Refused(Code.MALFORMED_REQUEST, self._wrong))
+
+    def _check_host(self) -> None:
+        """Whoever stands in front may go by one `Host` and we by another, so there is one (RFC 9112, 3.2)."""
+        if self._hosts > 1:
+            self._wrong = "The header `Host` is there more than once."
+            raise _Unacceptable
+        if self._hosts == 0 and self.parser.get_http_version() == "1.1":
+            self._wrong = "The header `Host` is missing."
+            raise _Unacceptable
 
     def _count(self, size: int) -> None:
         self._parsed += size
         if self._parsed > HEADER_BYTES:
             self._too_large = True
-            raise _HeadersTooLarge
+            raise _Unacceptable
 
     def _await_header(self) -> None:
         self._header_came()
-        self._parsed = self._received = 0
+        self._parsed = self._received = self._hosts = 0
         self._deadline = self.loop.call_later(HEADER_SECONDS, self._too_slow)
 
     def _header_came(self) -> None:

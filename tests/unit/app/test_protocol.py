@@ -73,6 +73,32 @@ async def test_what_is_not_http_is_refused_as_a_problem_like_every_other() -> No
     ProblemDetails.model_validate(problem)
 
 
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        (b"Host: x\r\nHost: x\r\n", "more than once"),
+        (b"Host: x\r\nhOST: evil.example\r\n", "more than once"),
+        (b"", "is missing"),
+    ],
+)
+async def test_a_request_has_one_host(hosts: bytes, said: str) -> None:
+    answer = await answered(b"GET / HTTP/1.1\r\n" + hosts + b"Connection: close\r\n\r\n")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"X-Trace-Id: " in head
+    assert json.loads(body)["code"] == "MALFORMED_REQUEST"
+    assert said in json.loads(body)["detail"]
+
+
+async def test_a_host_is_counted_for_each_request_by_itself_and_http_1_0_needs_none() -> None:
+    kept = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    async with connection() as (reader, writer):
+        for _ in range(2):
+            writer.write(kept)
+            await asyncio.wait_for(reader.readuntil(b"hello"), 5)
+    assert (await answered(b"GET / HTTP/1.0\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
 @pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n"], ids=["silence", "half a header"])
 async def test_a_header_that_does_not_come_in_time_ends_the_connection(
     monkeypatch: pytest.MonkeyPatch, begun: bytes

@@ -158,3 +158,9 @@ def test_it_refuses_to_listen_anywhere_else_and_says_what_to_do(host: str, issue
 def test_a_provider_or_the_word_insecure_lets_it_listen_anywhere() -> None:
     assert refuse_to_bind("0.0.0.0", "https://id.example", insecure=False) is None
     assert refuse_to_bind("0.0.0.0", None, insecure=True) is None
+
+
+def test_a_request_without_host_is_told_that_it_is_missing() -> None:
+    with pytest.raises(AuthError) as refused:
+        check_loopback(None, None)
+    assert refused.value.message.endswith("`Host` is missing.")

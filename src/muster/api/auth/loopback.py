@@ -58,9 +58,10 @@ def _is_loopback_origin(text: str) -> bool:
 
 
 def _not_loopback(header: str, value: str | None) -> AuthError:
+    wrong = f"`{header}` is missing" if value is None else f"`{header}` names another"
     return AuthError(
         403,
         "NOT_LOOPBACK",
-        f"Without an OpenID provider Muster answers only to this machine, and `{header}` names another.",
+        f"Without an OpenID provider Muster answers only to this machine, and {wrong}.",
         f"{header} is {value!r:.200}",
     )

@@ -1,5 +1,6 @@
 """The library's use cases, on a real store."""
 
+import re
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -84,6 +85,28 @@ async def test_a_workflow_needs_a_name_to_be_saved_but_not_to_be_checked(library
         await library.create(nameless, ANYONE)
 
 
+async def test_a_missing_name_is_said_with_all_else_that_is_wrong(library: Library) -> None:
+    with pytest.raises(Invalid) as caught:
+        await library.create({"instituteId": "other", "nodes": [{"type": "X"}]}, ONE)
+    codes = [problem.code for problem in caught.value.problems]
+    assert codes == ["UNKNOWN_NODE_TYPE", "FOREIGN_TENANT", "MISSING_NAME"]
+
+
+async def test_a_name_that_is_wrong_is_not_called_missing(library: Library) -> None:
+    with pytest.raises(Invalid) as caught:
+        await library.create({"name": 5, "nodes": [{"type": "NOOP"}]}, ONE)
+    assert [problem.code for problem in caught.value.problems] == ["WRONG_TYPE"]
+
+
+async def test_a_status_that_a_further_version_cannot_set_is_pointed_out(library: Library) -> None:
+    saved = await library.create(document(), ANYONE)
+    changed = await library.update(saved.workflow.id, document(status="INACTIVE"), ANYONE)
+    assert [(p.code, p.pointer) for p in changed.warnings] == [("IGNORED_FIELD", "/status")]
+    assert changed.workflow.status is saved.workflow.status
+    kept = await library.update(saved.workflow.id, document(status="ACTIVE"), ANYONE)
+    assert kept.warnings == ()
+
+
 async def test_a_key_made_of_the_name_is_numbered_when_taken(library: Library) -> None:
     keys = [(await library.create(document(), ANYONE)).workflow.key for _ in range(3)]
     assert keys == ["student-onboarding", "student-onboarding-2", "student-onboarding-3"]
@@ -100,7 +123,8 @@ async def test_a_key_that_somebody_takes_meanwhile_is_not_a_conflict(
         return stale.pop() if stale else await keys_like(tenant, prefix)
 
     monkeypatch.setattr(library._workflows, "keys_like", late)
-    assert (await library.create(document(), ANYONE)).workflow.key == "student-onboarding-2"
+    key = (await library.create(document(), ANYONE)).workflow.key
+    assert re.fullmatch(r"student-onboarding-[234]", key)
     assert stale == []
 
 

@@ -20,11 +20,12 @@ from muster.definitions.routes import (
     check_switches,
     loose_ends,
     read_routes,
+    repeated_routes,
     unknown_node,
 )
 from muster.definitions.scalars import as_id
-from muster.definitions.schedules import read_schedules
-from muster.definitions.whole import Whole
+from muster.definitions.schedules import read_schedules, refuse_foreign_schedules
+from muster.definitions.whole import Whole, shows_graph
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue, NodeKind
 from muster.model.problems import Level, Problem
@@ -84,9 +85,11 @@ class _Check:
         routes = self._routes(drafts, ids)
         self._check_error_targets(drafts, ids)
         start = self._marked_start(drafts) or self._unmarked_start(drafts, routes)
+        repeated_routes(routes, self._problems)
+        if shows_graph(self._problems.all):
+            Whole(drafts, routes, start, self._problems).warn(self._catalogue)
         if self._problems.any_error:
             return None
-        Whole(drafts, routes, start, self._problems).warn(self._catalogue)
         return self._definition(key, drafts, routes, start, schedules)
 
     def _value(self, name: str) -> Json:
@@ -99,7 +102,11 @@ class _Check:
 
     def _schedules(self) -> tuple[Schedule, ...]:
         part = self._frame.get("schedule")
-        return () if part is None else read_schedules(part.value, part.pointer, self._problems)
+        if part is None:
+            return ()
+        names = {as_id(self._value("key")), as_id(self._value("id"))} - {None}
+        refuse_foreign_schedules(part.value, part.pointer, names, self._problems)
+        return read_schedules(part.value, part.pointer, self._problems)
 
     def _key(self) -> str | None:
         """The key that the author chose: `key`, else `id`. An `id` beside a `key` is another system's."""

@@ -53,6 +53,15 @@ def topic_flaw(topic: str) -> str | None:
     return None
 
 
+def web_address(value: Json) -> Flaw | None:
+    if isinstance(value, str) and not re.match(r"https?://[^/?#\s]", value, re.IGNORECASE):
+        # The address itself may hold a password, so it is not repeated.
+        return Flaw(
+            "INVALID_URL", "An address to call begins with `https://` or `http://`, and names a host."
+        )
+    return None
+
+
 def cron(value: Json) -> Flaw | None:
     message = cron_flaw(value) if isinstance(value, str) else None
     return None if message is None else Flaw("INVALID_CRON", message)
@@ -131,6 +140,7 @@ def _compiles(compiler: Callable[[str], object], value: Json) -> Flaw | None:
 FORMATS: Mapping[str, Format] = {
     "duration": duration,
     "topic": topic,
+    "web-address": web_address,
     "cron": cron,
     "timezone": timezone,
     "instant": instant,

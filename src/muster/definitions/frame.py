@@ -35,7 +35,10 @@ def find_frame(document: Json, problems: Problems) -> Frame | None:
         problems.error("EMPTY_DEFINITION", "", f"This definition is empty. {LOOKS_LIKE}")
         return None
     if "workflow" not in document and not {"nodes", "steps"} & document.keys():
-        problems.error("NOT_A_WORKFLOW", "", f"{_what_it_is(document)} {LOOKS_LIKE}")
+        what = _what_it_is(document)
+        problems.error("NOT_A_WORKFLOW", "", f"{what or 'This has no `nodes`.'} {LOOKS_LIKE}")
+        if what is None:
+            problems.hold(document, BARE, Below(""))
         return None
     frame: Frame = {}
     inner = document.get("workflow")
@@ -48,7 +51,8 @@ def find_frame(document: Json, problems: Problems) -> Frame | None:
     return frame
 
 
-def _what_it_is(document: JsonObject) -> str:
+def _what_it_is(document: JsonObject) -> str | None:
+    """What a document holds instead of a workflow, if that can be told."""
     if "dataProcessorType" in document:
         return "This is a data processor's config, which belongs into a `DATA_PROCESSOR` node."
     if "scheduleType" in document:
@@ -61,7 +65,7 @@ def _what_it_is(document: JsonObject) -> str:
         return "This is routing without nodes, which belongs into a node or a workflow."
     if "graph" in document:
         return "This is a watched workflow's graph, which is not run but watched."
-    return "This has no `nodes`."
+    return None
 
 
 def _gather(frame: Frame, fields: JsonObject, pointer: str, schema: JsonObject, problems: Problems) -> None:

@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NoReturn, cast
 
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
+from muster.definitions.pointers import child
 from muster.model.json import Json
 from muster.model.problems import AuthorError, Problem
 from muster.model.text import is_suitable
@@ -81,7 +83,14 @@ def too_deep(value: Json, depth: int) -> bool:
 def _not_json(text: str, error: json.JSONDecodeError) -> NoReturn:
     if not text.strip():
         refuse("EMPTY_DOCUMENT", "There is nothing here to read.")
+    if _comment(text, error.pos):
+        refuse("UNREADABLE", "This is not JSON, which has no comments; YAML has, after `#`.", text, error.pos)
     refuse("UNREADABLE", f"This is not JSON: {error.msg[0].lower()}{error.msg[1:]}.", text, error.pos)
+
+
+def _comment(text: str, position: int) -> bool:
+    """Whether what JSON stumbled over is a comment."""
+    return text[position : position + 1_000].lstrip().startswith(("//", "/*", "#"))
 
 
 def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -114,35 +123,60 @@ _decoder = json.JSONDecoder(
 )
 
 
+@dataclass(slots=True)
+class _Level:
+    """An object or list whose tokens are being walked: `step` is the key or index of what comes next."""
+
+    keys: set[str] | None
+    step: str | int | None = None
+
+
 def _locate(text: str, limits: Limits) -> None:
     """Walk the tokens once, and refuse at the first that breaks a bound; a plain syntax error is not one."""
-    keys: list[set[str] | None] = []
+    levels: list[_Level] = []
     key_next = False
     for match in _TOKEN.finditer(text):
         token, first = match.group(), match.group()[0]
+        here = _Here(text, match.start(), levels)
         if first in "[{":
-            keys.append(set() if first == "{" else None)
+            levels.append(_Level(set()) if first == "{" else _Level(None, 0))
             key_next = first == "{"
-            if len(keys) > limits.depth:
+            if len(levels) > limits.depth:
                 refuse("TOO_DEEP", f"More than {limits.depth} levels are nested here.", text, match.start())
         elif first in "]}":
-            if keys:
-                keys.pop()
+            if levels:
+                levels.pop()
             key_next = False
         elif first == ",":
-            key_next = bool(keys) and keys[-1] is not None
+            key_next = bool(levels) and levels[-1].keys is not None
+            if levels and isinstance(levels[-1].step, int):
+                levels[-1].step += 1
         elif first == '"':
-            content = _string(token, text, match.start())
-            if key_next and keys and keys[-1] is not None:
-                if content in keys[-1]:
-                    refuse("DUPLICATE_KEY", f"`{content}` is given twice here.", text, match.start())
-                keys[-1].add(content)
+            content = _string(token, here)
+            if key_next and levels and levels[-1].keys is not None:
+                levels[-1].step = content
+                if content in levels[-1].keys:
+                    here.refuse("DUPLICATE_KEY", f"`{content}` is given twice here.")
+                levels[-1].keys.add(content)
             key_next = False
         elif first != ":":
-            _number(token, text, match.start())
+            _number(token, here)
 
 
-def _string(token: str, text: str, position: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Where a token stands."""
+
+    text: str
+    position: int
+    levels: list[_Level]
+
+    def refuse(self, code: str, message: str) -> NoReturn:
+        pointer = child("", *(level.step for level in self.levels if level.step is not None))
+        refuse(code, message, self.text, self.position, pointer)
+
+
+def _string(token: str, here: _Here) -> str:
     if "\\" not in token:
         return token[1:-1]
     try:
@@ -150,23 +184,25 @@ def _string(token: str, text: str, position: int) -> str:
     except json.JSONDecodeError:
         return token
     if not is_suitable(content):
-        refuse("INVALID_TEXT", "NUL and halves of surrogate pairs are not allowed in text.", text, position)
+        here.refuse("INVALID_TEXT", "NUL and halves of surrogate pairs are not allowed in text.")
     return content
 
 
-def _number(token: str, text: str, position: int) -> None:
+def _number(token: str, here: _Here) -> None:
     wrong = token in ("NaN", "Infinity", "-Infinity")
     if re.fullmatch(r"-?\d+", token):
         wrong = len(token) > 20 or not SMALLEST <= int(token) <= LARGEST
     elif re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", token):
         wrong = float(token) in (float("inf"), float("-inf"))
     if wrong:
-        refuse("INVALID_NUMBER", f"`{token[:40]}` is not a number that can be kept.", text, position)
+        here.refuse("INVALID_NUMBER", f"`{token[:40]}` is not a number that can be kept.")
 
 
-def refuse(code: str, message: str, text: str = "", position: int | None = None) -> NoReturn:
+def refuse(
+    code: str, message: str, text: str = "", position: int | None = None, pointer: str = ""
+) -> NoReturn:
     line = column = None
     if position is not None:
         line = text.count("\n", 0, position) + 1
         column = position - text.rfind("\n", 0, position)
-    raise AuthorError(Problem(code, "", message, line=line, column=column))
+    raise AuthorError(Problem(code, pointer, message, line=line, column=column))

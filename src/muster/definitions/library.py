@@ -13,6 +13,7 @@ from muster.definitions.configs import Origin, check_config
 from muster.definitions.diagram import draw
 from muster.definitions.document import checksum, from_document, to_document
 from muster.definitions.frame import find_frame
+from muster.definitions.head import Head
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
 from muster.definitions.names import KEY, KEY_RULE, RESERVED, numbered, slug
 from muster.definitions.ports import Registered, Taken, Templates, Workflows
@@ -79,12 +80,11 @@ class Library:
 
     async def create(self, document: Json, actor: Caller) -> Saved:
         """Save a workflow and its version 1. Raises `Invalid`, or `Taken` for a chosen key that is in use."""
-        definition, warnings = await self._sound(document, actor)
-        if definition.name is None:
-            raise Invalid([Problem("MISSING_NAME", "", "A workflow needs a `name` to be saved.")])
+        definition, warnings = await self._sound(document, actor, named=True)
         if definition.key is not None:
             return Saved(await self._create(definition, definition.key, actor), 1, warnings)
-        return Saved(await self._create_numbered(definition, slug(definition.name), actor), 1, warnings)
+        prefix = slug(definition.name or "")
+        return Saved(await self._create_numbered(definition, prefix, actor), 1, warnings)
 
     async def _create_numbered(self, definition: Definition, prefix: str, actor: Caller) -> Workflow:
         """Under the first key that is free. Each round of those who race for it has a winner; the others
@@ -118,6 +118,7 @@ class Library:
         """Save a further version. Raises `Stale` if `expected` is not the latest any more."""
         workflow = await self.workflow(id_or_key, actor)
         definition, warnings = await self._sound(document, actor, workflow)
+        warnings += Head(document).ignored_status(workflow)
         definition = replace(
             definition,
             key=workflow.key,
@@ -278,18 +279,22 @@ class Library:
         return version
 
     async def _sound(
-        self, document: Json, actor: Caller, workflow: Workflow | None = None
+        self, document: Json, actor: Caller, workflow: Workflow | None = None, named: bool = False
     ) -> tuple[Definition, tuple[Problem, ...]]:
-        """The definition of a document that has no errors, with its warnings; else raises `Invalid`."""
+        """The definition of a document that has no errors, with its warnings; else raises `Invalid`.
+
+        `named`: it must have a name.
+        """
         if workflow is None:
             checked = await self.validate(document, actor)
         else:
             checked = await self._checked(document, workflow.institute_id)
-        if checked.definition is None:
-            raise Invalid(checked.errors)
+        head = Head(document)
+        problems = [*checked.errors, *head.foreign(actor), *head.moved(workflow)]
+        if named:
+            problems += head.nameless(checked.errors)
         definition = checked.definition
-        problems = [*_foreign(document, definition, actor), *_moved(document, definition, workflow)]
-        if problems:
+        if definition is None or problems:
             raise Invalid(problems)
         if actor.institute_id is not None:
             definition = replace(definition, institute_id=actor.institute_id)
@@ -328,33 +333,6 @@ def _new_version(definition: Definition, actor: Caller) -> NewVersion:
 
 def _audit(kind: str, entity: str, action: str, actor: Caller, tenant: str, **details: Json) -> AuditEntry:
     return AuditEntry(kind, entity, action, actor.name, tenant, details)
-
-
-def _place(document: Json, name: str) -> str:
-    frame = find_frame(document, Problems()) or {}
-    return frame[name].pointer if name in frame else ""
-
-
-def _foreign(document: Json, definition: Definition, actor: Caller) -> list[Problem]:
-    """A tenant's caller may not save for another."""
-    if actor.institute_id is None or definition.institute_id in ("", actor.institute_id):
-        return []
-    message = f"You act for `{actor.institute_id}`, and cannot save for `{definition.institute_id}`."
-    return [Problem("FOREIGN_TENANT", _place(document, "instituteId"), message)]
-
-
-def _moved(document: Json, definition: Definition, workflow: Workflow | None) -> list[Problem]:
-    """A workflow keeps its key and its tenant through all its versions."""
-    if workflow is None:
-        return []
-    found = []
-    if definition.key not in (None, workflow.key, workflow.id):
-        pointer = _place(document, "key") or _place(document, "id")
-        found.append(Problem("KEY_CHANGED", pointer, f"The workflow's key is `{workflow.key}`, and stays."))
-    if definition.institute_id not in ("", workflow.institute_id):
-        message = f"The workflow belongs to `{workflow.institute_id}`, and stays there."
-        found.append(Problem("FOREIGN_TENANT", _place(document, "instituteId"), message))
-    return found
 
 
 def _tenant_of(document: Json) -> str:

@@ -83,5 +83,10 @@ class Problems:
         return tuple(self._found.values())
 
     @property
+    def errors(self) -> int:
+        """How many errors were noted so far."""
+        return MOST - self._left[Level.ERROR]
+
+    @property
     def any_error(self) -> bool:
-        return self._left[Level.ERROR] < MOST
+        return self.errors > 0

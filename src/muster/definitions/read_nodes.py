@@ -23,7 +23,7 @@ _NOT_IN_AN_ID = re.compile(r"[\x00-\x1f\x7f]|^\s|\s$")
 
 @dataclass(slots=True)
 class Draft:
-    """A node as it is being read. `node` is None if too much of it is wrong."""
+    """A node as it is being read. `node` is None if anything of it is wrong."""
 
     id: str
     pointer: str
@@ -122,7 +122,8 @@ class _Reader:
         self._problems = problems
 
     def read(self) -> None:
-        sound = self._problems.hold(self._fields, NODE, Below(self._pointer))
+        before = self._problems.errors
+        self._problems.hold(self._fields, NODE, Below(self._pointer))
         template = self._template()
         type_ = self._draft.type = self._type(template)
         own = self._own()
@@ -132,7 +133,7 @@ class _Reader:
         self._draft.uses += check_config(type_, config, origin, self._catalogue, self._problems)
         self._draft.uses += self._setting_uses()
         compensate = self._compensate()
-        if sound:
+        if self._problems.errors == before:
             self._draft.node = self._node(type_, config, override, compensate)
 
     def _template(self) -> NodeTemplate | None:

@@ -173,6 +173,18 @@ def _with(edge: Edge, value: Json) -> Edge:
     return Edge(edge.source, "", edge.type, edge.condition, edge.expression, value)
 
 
+def repeated_routes(routes: list[Route], problems: Problems) -> None:
+    """The same way twice, where a switch would not have said so already."""
+    seen: set[tuple[str, str, str, str | None, str]] = set()
+    for route in routes:
+        edge = route.edge
+        way = (edge.source, edge.target, edge.type.value, edge.condition, repr(edge.value))
+        if way in seen and edge.type is not EdgeType.SWITCH:
+            message = f"`{edge.source}` leads to `{edge.target}` in the same way already."
+            problems.warn("DUPLICATE_EDGE", route.target_pointer, message)
+        seen.add(way)
+
+
 def check_switches(routes: list[Route], problems: Problems) -> None:
     """A switch should say what happens to every value, and each value once."""
     switches: dict[tuple[str, str], list[Route]] = {}

@@ -1,13 +1,13 @@
 """Schedule blocks: the full form, and the short one with `type` and `expression`."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import cast
 from zoneinfo import ZoneInfo
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
-from muster.definitions.scalars import as_whole
+from muster.definitions.scalars import as_id, as_whole
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.workflow import Schedule
 
@@ -65,13 +65,30 @@ def read_schedules(value: Json, pointer: str, problems: Problems) -> tuple[Sched
     return tuple(filter(None, blocks))
 
 
+def refuse_foreign_schedules(
+    value: Json, pointer: str, names: Collection[str | None], problems: Problems
+) -> None:
+    """A workflow's own schedules start it and no other. `names` are those that the document gives it."""
+    blocks = (
+        [(child(pointer, index), block) for index, block in enumerate(value[:MOST_SCHEDULES])]
+        if isinstance(value, list)
+        else [(pointer, value)]
+    )
+    for at, block in blocks:
+        meant = as_id(block.get("workflowId")) if isinstance(block, dict) else None
+        if names and meant is not None and meant not in names:
+            message = f"This schedule is for `{meant[:100]}`, but it starts the workflow that it stands in."
+            problems.error("OTHER_WORKFLOW", child(at, "workflowId"), message)
+
+
 def read_schedule(block: Json, pointer: str, problems: Problems) -> Schedule | None:
     """A schedule from its block; None if it has an error, which is then among the problems."""
     if not problems.hold(block, SCHEDULE, Below(pointer)):
         return None
-    fields = _canonical(cast("JsonObject", block), pointer, problems)
-    kind = None if fields is None else _kind(fields, pointer, problems)
-    if fields is None or kind is None or not _complete(kind, fields, pointer, problems):
+    written = cast("JsonObject", block)
+    fields = _canonical(written, pointer, problems)
+    kind = None if fields is None else _kind(fields, written, pointer, problems)
+    if fields is None or kind is None or not _complete(kind, fields, written, pointer, problems):
         return None
     schedule = schedule_of({**fields, "scheduleType": kind})
     return schedule if _spans_time(schedule, pointer, problems) else None
@@ -90,7 +107,14 @@ def _canonical(block: JsonObject, pointer: str, problems: Problems) -> JsonView 
     return fields
 
 
-def _kind(fields: JsonView, pointer: str, problems: Problems) -> str | None:
+def _as_written(canonical: str, block: JsonObject) -> str:
+    """The name under which a block has a field."""
+    return next(
+        name for name, value in block.items() if value is not None and _SAME.get(name, name) == canonical
+    )
+
+
+def _kind(fields: JsonView, written: JsonObject, pointer: str, problems: Problems) -> str | None:
     given = fields.get("scheduleType")
     if given is None:
         problems.error(
@@ -100,19 +124,21 @@ def _kind(fields: JsonView, pointer: str, problems: Problems) -> str | None:
     kind = str(given).upper()
     if kind not in _KINDS:
         message = f"`{given}` is not one of `CRON`, `INTERVAL` and `MONTHLY`."
-        problems.error("NOT_ALLOWED", pointer, message, problems.suggest(str(given), _KINDS))
+        at = child(pointer, _as_written("scheduleType", written))
+        problems.error("NOT_ALLOWED", at, message, problems.suggest(str(given), _KINDS))
         return None
     return kind
 
 
-def _complete(kind: str, fields: JsonView, pointer: str, problems: Problems) -> bool:
-    if fields.get(_NEEDED[kind]) is None:
+def _complete(kind: str, fields: JsonView, written: JsonObject, pointer: str, problems: Problems) -> bool:
+    missing = fields.get(_NEEDED[kind]) is None
+    if missing:
         problems.error("MISSING_FIELD", pointer, f"A `{kind}` schedule needs `{_NEEDED[kind]}`.")
-        return False
     foreign = [name for name in fields if _ONLY_FOR.get(name, kind) != kind]
     for name in foreign:
-        problems.error("UNKNOWN_FIELD", pointer, f"`{name}` has no meaning in a `{kind}` schedule.")
-    return not foreign
+        at = child(pointer, _as_written(name, written))
+        problems.error("UNKNOWN_FIELD", at, f"`{name}` has no meaning in a `{kind}` schedule.")
+    return not missing and not foreign
 
 
 def schedule_of(fields: JsonView) -> Schedule:

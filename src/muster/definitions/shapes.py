@@ -177,7 +177,7 @@ WRAPPED: JsonObject = {
     "type": "object",
     "x-literal": True,
     "additionalProperties": False,
-    "properties": {"$schema": TEXT, "workflow": {"type": "object", "x-literal": True}, **PARTS},
+    "properties": {"$schema": TEXT, "workflow": {"type": "object", "x-literal": True}, **HEAD, **PARTS},
 }
 WORKFLOW: JsonObject = {
     "type": "object",

@@ -1,6 +1,8 @@
 """Diagrams as SVG: one file that looks the same anywhere, readable on light and on dark ground."""
 
+from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import chain, count
 
 from muster.definitions.diagram import (
     NODE_HEIGHT,
@@ -24,6 +26,9 @@ _COLOURS = {
 _LINE, _ERROR = "#7d8590", "#c94f4f"
 _TITLE_LENGTH, _TYPE_LENGTH, _LABEL_LENGTH = 20, 26, 14
 _BEND = 48
+_LABEL_HEIGHT = 14
+# Where labels stand beside an edge: above it first, then below; as many as fit before the next row's.
+_BESIDE = (-4, -18, -32, -46, 10, 24, 38, 52)
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 _ARROW = (
     '<marker id="arrow{0}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
@@ -33,15 +38,17 @@ _ARROW = (
 
 def to_svg(diagram: Diagram) -> str:
     places = {node.id: node for node in diagram.nodes}
+    labels = _label_places(diagram.edges, places)
+    height = max([diagram.height, *(y + _LABEL_HEIGHT for _, y in labels.values())])
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {diagram.width} {diagram.height}" '
-        f'width="{diagram.width}" height="{diagram.height}" font-family="{_FONT}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {diagram.width} {height}" '
+        f'width="{diagram.width}" height="{height}" font-family="{_FONT}" role="img">',
         f"<title>{_text(diagram.name)}</title>",
         f"<defs>{_ARROW.format('', _LINE)}{_ARROW.format('Error', _ERROR)}</defs>",
     ]
     parts += [_edge(edge, places[edge.source], places[edge.target]) for edge in diagram.edges]
     parts += [_node(node) for node in diagram.nodes]
-    parts += [_label(edge, places[edge.source], places[edge.target]) for edge in diagram.edges]
+    parts += [_label(edge, *labels[index]) for index, edge in enumerate(diagram.edges) if edge.label]
     return "\n".join([*filter(None, parts), "</svg>"]) + "\n"
 
 
@@ -119,17 +126,38 @@ def _depth(source: DiagramNode, target: DiagramNode) -> int:
     return max(source.y, target.y) + NODE_HEIGHT + (ROW - NODE_HEIGHT) // 2
 
 
-def _label(edge: DiagramEdge, source: DiagramNode, target: DiagramNode) -> str:
-    """The label at the edge's end, where edges that leave one node have already parted."""
-    if not edge.label:
-        return ""
-    colour = _ERROR if edge.type == "error" else _LINE
+def _label_places(
+    edges: Sequence[DiagramEdge], places: Mapping[str, DiagramNode]
+) -> dict[int, tuple[int, int]]:
+    """Where the label of each edge stands, by the edge's index: no two at one place.
+
+    Labels pile up from the line, so those of lower sources come first: the upper source's is the upper one.
+    """
+    taken: set[tuple[int, int]] = set()
+    found: dict[int, tuple[int, int]] = {}
+    labelled = [index for index, edge in enumerate(edges) if edge.label]
+    for index in sorted(labelled, key=lambda each: (places[edges[each].source].y, each), reverse=True):
+        edge = edges[index]
+        x, line = _label_line(edge, places[edge.source], places[edge.target])
+        further = (line + offset for offset in count(_BESIDE[-1] + _LABEL_HEIGHT, _LABEL_HEIGHT))
+        found[index] = next(
+            (x, y) for y in chain((line + each for each in _BESIDE), further) if (x, y) not in taken
+        )
+        taken.add(found[index])
+    return found
+
+
+def _label_line(edge: DiagramEdge, source: DiagramNode, target: DiagramNode) -> tuple[int, int]:
+    """The part of an edge that its label stands at: the middle of the way back, else right behind the bend,
+    where edges that leave one node have already parted."""
     if edge.is_back:
-        x, y = (source.x + target.x + NODE_WIDTH) // 2, _depth(source, target) - 5
-        anchor = "middle"
-    else:
-        x, y = target.x - 12, target.y + NODE_HEIGHT // 2 - 6
-        anchor = "end"
+        return (source.x + target.x + NODE_WIDTH) // 2, _depth(source, target)
+    return source.x + NODE_WIDTH + _BEND, target.y + NODE_HEIGHT // 2
+
+
+def _label(edge: DiagramEdge, x: int, y: int) -> str:
+    colour = _ERROR if edge.type == "error" else _LINE
+    anchor = "middle" if edge.is_back else "start"
     return (
         f'<text x="{x}" y="{y}" font-size="11" text-anchor="{anchor}" fill="{colour}">'
         f"{_text(edge.label, _LABEL_LENGTH)}</text>"

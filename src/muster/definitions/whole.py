@@ -1,19 +1,47 @@
 """What only shows when nodes and edges are seen together."""
 
+from collections.abc import Iterable
+
 from muster.definitions.configs import Uses, condition_names
 from muster.definitions.graph import cycles, reachable
-from muster.definitions.pointers import child
+from muster.definitions.pointers import child, steps
 from muster.definitions.problems import Problems
 from muster.definitions.read_nodes import Draft
 from muster.definitions.routes import Route
 from muster.definitions.variables import Variables
 from muster.model.node_type import Catalogue, NodeKind
+from muster.model.problems import Level, Problem
 
 _LOOP_SHOWN = 5
+# What the ways of a document are read from: with one of these wrong, they are not what its author meant.
+_WAYS = frozenset({"nodes", "steps", "routing", "edges", "onError", "isStartNode", "isEndNode", "maxVisits"})
+_ORDER = frozenset({"id", "nodeOrder", "workflow"})
+_OF_WAYS = frozenset({"MISSING_ID", "DUPLICATE_ID", "INVALID_ID", "SEVERAL_START_NODES"})
+
+
+def shows_graph(problems: Iterable[Problem]) -> bool:
+    """Whether the ways between nodes can be told, whatever else is wrong with a document."""
+    return not any(problem.level is Level.ERROR and _hides_graph(problem) for problem in problems)
+
+
+def _hides_graph(problem: Problem) -> bool:
+    path = steps(problem.pointer)
+    within = path[1:] if path[:1] == ["workflow"] else path
+    if problem.code in _OF_WAYS:
+        return True
+    if problem.code == "UNKNOWN_FIELD" and len(within) in (1, 3):
+        meant = problem.suggestion or ""
+        return any(f"`{name}`" in meant for name in _WAYS | _ORDER)
+    if within[:1] in (["nodes"], ["steps"]):
+        # The list itself, an entry that is no node, or one of the fields of a node.
+        if len(within) == 2:
+            return problem.code == "WRONG_TYPE"
+        return len(within) == 1 or within[2] in _WAYS | _ORDER
+    return within[:1] in (["routing"], ["edges"], ["workflow"])
 
 
 class Whole:
-    """A document whose parts are sound, looked at as one graph. Finds warnings only."""
+    """A document whose ways are sound, looked at as one graph. Finds warnings only."""
 
     def __init__(self, drafts: list[Draft], routes: list[Route], start: Draft, problems: Problems) -> None:
         self._drafts = drafts
@@ -80,8 +108,9 @@ class Whole:
 
 
 def _holds_up(draft: Draft) -> bool:
-    """Whether a node keeps a loop from spinning: it waits, or may only be visited so often."""
-    waits = draft.type is not None and draft.type.kind is NodeKind.WAIT
+    """Whether a node keeps a loop from spinning: it waits, as one of no known type may, or may only be
+    visited so often."""
+    waits = draft.type is None or draft.type.kind is NodeKind.WAIT
     return waits or draft.fields.get("maxVisits") is not None
 
 

@@ -97,8 +97,13 @@ def compile_query(text: str) -> Lookup:
     try:
         path = _queries.compile(text)
     except (jsonpath.JSONPathError, RecursionError) as error:
+        token = error.token if isinstance(error, jsonpath.JSONPathError) else None
+        # The library's end of the text is at -1.
+        column = None if token is None else (token.index if token.index >= 0 else len(text)) + 1
         reason = str(error).splitlines()[0] if str(error) else "it is nested too deeply"
-        raise ExpressionSyntaxError(f"'{text[:80]}' is not a JSONPath (RFC 9535): {reason}") from None
+        raise ExpressionSyntaxError(
+            f"'{text[:80]}' is not a JSONPath (RFC 9535): {reason}", column=column
+        ) from None
     assert isinstance(path, jsonpath.JSONPath), "strict mode has no compound paths"
     query, single = _counted(path), path.singular_query()
 

@@ -53,7 +53,7 @@ _AUTH = closed(
 
 
 _BODY: JsonObject = {
-    "url": text("Address", "", "https://api.example.com/process", minLength=1),
+    "url": text("Address", "", "https://api.example.com/process", format="web-address"),
     "method": {**choice("Method", [*METHODS], default="GET"), "x-literal": False},
     "headers": HEADERS,
     "query": fields("Query parameters"),

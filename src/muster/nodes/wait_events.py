@@ -43,7 +43,7 @@ _ENABLED: JsonObject = {"enabled": literal(flag("Enabled", default=True))}
 _API_CALL: JsonObject = closed(
     {
         **_ENABLED,
-        "url": text("Address", "", "https://api.example.com/process", minLength=1),
+        "url": text("Address", "", "https://api.example.com/process", format="web-address"),
         "method": choice("Method", ["GET", "POST", "PUT", "PATCH", "DELETE"], default="POST"),
         "headers": HEADERS,
         "body": {
@@ -163,12 +163,16 @@ def _too_short(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem
     own = _seconds(call.get("timeout"))
     request = _seconds(call.get("requestTimeout", DEFAULT_REQUEST_TIMEOUT))
     deadline = min((each for each in (overall, own) if each is not None), default=None)
-    if deadline is None or request is None or deadline > request:
-        return []
-    message = (
-        f"The wait ends after {deadline:g} s, but its call alone may take {request:g} s (`requestTimeout`)."
-    )
-    return [_warning("WAIT_SHORTER_THAN_CALL", "", message)]
+    found = []
+    if own is not None and overall is not None and overall < own:
+        message = f"The whole wait ends after {overall:g} s, before the {own:g} s that the call's answer has."
+        found.append(_warning("WAIT_SHORTER_THAN_CALL", "/apiCall/timeout", message))
+    if deadline is not None and request is not None and deadline <= request:
+        message = (
+            f"The wait ends after {deadline:g} s, its call alone may take {request:g} s (`requestTimeout`)."
+        )
+        found.append(_warning("WAIT_SHORTER_THAN_CALL", "", message))
+    return found
 
 
 def _seconds(value: Json) -> float | None:

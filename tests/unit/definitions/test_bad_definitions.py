@@ -35,6 +35,7 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     ("text", [("NOT_AN_OBJECT", "")]),
     ({}, [("EMPTY_DEFINITION", "")]),
     ({"name": "x"}, [("NOT_A_WORKFLOW", "")]),
+    ({"name": "x", "nodez": [noop("a")]}, [("NOT_A_WORKFLOW", ""), ("UNKNOWN_FIELD", "/nodez")]),
     ({"nodeType": "NOOP", "configJson": {}}, [("NOT_A_WORKFLOW", "")]),
     ({"dataProcessorType": "ITERATOR", "config": {}}, [("NOT_A_WORKFLOW", "")]),
     ({"routing": [{"type": "goto", "targetNodeId": "x"}]}, [("NOT_A_WORKFLOW", "")]),
@@ -46,6 +47,23 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     ({"workflow": {"nodes": [noop("a")], "statuss": "ACTIVE"}}, [("UNKNOWN_FIELD", "/workflow/statuss")]),
     ({"workflow": {"status": "LIVE"}, "nodes": [noop("a")]}, [("NOT_ALLOWED", "/workflow/status")]),
     ({"workflow": {"nodes": [noop("a")]}, "nodes": [noop("b")]}, [("GIVEN_TWICE", "/workflow/nodes")]),
+    (
+        {"name": "x", "workflow": {"name": "y", "nodes": [noop("a")]}},
+        [("GIVEN_TWICE", "/workflow/name")],
+    ),
+    (
+        nodes(noop("a"), key="mine", schedule={**EVERY_HOUR, "workflowId": "other"}),
+        [("OTHER_WORKFLOW", "/schedule/workflowId")],
+    ),
+    (
+        nodes(noop("a"), id="mine", schedules=[EVERY_HOUR, {**EVERY_HOUR, "workflowId": 7}]),
+        [("OTHER_WORKFLOW", "/schedules/1/workflowId")],
+    ),
+    (one_node({"url": "file:///etc/hosts"}, "REST_SYNC"), [("INVALID_URL", "/nodes/0/config/url")]),
+    (
+        one_node({"apiCall": {"url": "javascript:alert(1)"}}, "wait_events"),
+        [("INVALID_URL", "/nodes/0/config/apiCall/url")],
+    ),
     (nodes(noop("a"), steps=[noop("b")]), [("GIVEN_TWICE", "/steps")]),
     (nodes(noop("a"), key="has blanks"), [("INVALID_KEY", "/key")]),
     (nodes(noop("a"), key="validate"), [("RESERVED_KEY", "/key")]),
@@ -539,3 +557,30 @@ NOT_CODES = {"JSON_SCHEMA", "DEFAULT_LIMITS", "EXPORT_DATA", "LEARNER_BATCH_ENRO
 def test_the_levels_of_problems_are_errors_and_warnings() -> None:
     found = checked(one_node({"on": "#{nobody}", "forEach": {"subject": "x"}}, "SEND_EMAIL"))
     assert [problem.level for problem in found.problems] == [Level.WARNING]
+
+
+def test_a_slip_in_the_name_of_the_nodes_is_seen_for_what_it_is() -> None:
+    slip = checked({"name": "x", "nodez": [noop("a")]}).errors[1]
+    assert "`nodes`" in str(slip.suggestion)
+
+
+def test_an_address_that_is_refused_is_not_repeated() -> None:
+    (problem,) = checked(one_node({"url": "ftp://ada:hunter2@example.org"}, "REST_SYNC")).errors
+    assert "hunter2" not in problem.message
+
+
+@pytest.mark.parametrize("url", ["https://example.org", "HTTP://example.org", "#{base}/x", "#{base}"])
+def test_an_address_is_of_the_web_or_known_only_when_it_runs(url: str) -> None:
+    assert errors(one_node({"url": url}, "REST_SYNC")) == []
+
+
+@pytest.mark.parametrize("names", [{"key": "mine", "id": "theirs"}, {"id": "mine"}, {}])
+def test_a_schedule_may_name_the_workflow_that_it_stands_in(names: JsonObject) -> None:
+    assert errors(nodes(noop("a"), schedule={**EVERY_HOUR, "workflowId": "mine"}, **names)) == []
+
+
+def test_a_path_that_is_no_json_path_has_a_column() -> None:
+    document = one_node({"url": "https://example.org", "outputMapping": {"order": "$.body[?"}}, "REST_SYNC")
+    (problem,) = checked(document).errors
+    assert problem.pointer == "/nodes/0/config/outputMapping/order"
+    assert problem.column == 9

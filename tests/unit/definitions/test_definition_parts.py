@@ -204,11 +204,16 @@ def test_a_schedule_is_taken(block: Json) -> None:
     [
         ([], [("WRONG_TYPE", "")]),
         ({}, [("MISSING_FIELD", "")]),
-        ({"type": "YEARLY"}, [("NOT_ALLOWED", "")]),
+        ({"type": "YEARLY"}, [("NOT_ALLOWED", "/type")]),
+        ({"scheduleType": "YEARLY"}, [("NOT_ALLOWED", "/scheduleType")]),
         ({"type": "CRON"}, [("MISSING_FIELD", "")]),
         ({"type": "CRON", "expression": "* *"}, [("INVALID_CRON", "/expression")]),
         ({"type": "INTERVAL", "intervalMinutes": 0}, [("OUT_OF_RANGE", "/intervalMinutes")]),
-        ({"type": "INTERVAL", "intervalMinutes": 5, "dayOfMonth": 1}, [("UNKNOWN_FIELD", "")]),
+        ({"type": "INTERVAL", "intervalMinutes": 5, "dayOfMonth": 1}, [("UNKNOWN_FIELD", "/dayOfMonth")]),
+        (
+            {"type": "INTERVAL", "expression": "0 9 * * *"},
+            [("MISSING_FIELD", ""), ("UNKNOWN_FIELD", "/expression")],
+        ),
         ({"type": "MONTHLY", "dayOfMonth": 32}, [("OUT_OF_RANGE", "/dayOfMonth")]),
         ({"type": "MONTHLY", "dayOfMonth": 1, "time": "9 am"}, [("INVALID_TIME", "/time")]),
         ({"type": "MONTHLY", "dayOfMonth": 1, "timezone": "IST+5"}, [("INVALID_TIMEZONE", "/timezone")]),

@@ -347,6 +347,11 @@ def test_a_document_may_do_without_the_wrapper() -> None:
     assert loaded({"name": "Bare", "nodes": [{"type": "NOOP"}]}).name == "Bare"
 
 
+def test_name_and_description_may_stand_beside_the_wrapper() -> None:
+    beside = loaded({"name": "Beside", "description": "d", "workflow": {"nodes": [{"type": "NOOP"}]}})
+    assert (beside.name, beside.description) == ("Beside", "d")
+
+
 @pytest.mark.parametrize("name", ["config", "configJson", "data", "overrideConfig"])
 def test_a_config_has_four_names_and_may_be_json_text(name: str) -> None:
     for config in ({"message": "hi"}, '{"message": "hi"}'):

@@ -172,3 +172,26 @@ JSON = st.recursive(
 @given(JSON)
 def test_what_was_written_as_json_is_read_back(value: Json) -> None:
     assert read_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("raw", "pointer"),
+    [
+        ('{"a": 1, "b": [1, {"x": [], "x/y": NaN}]}', "/b/1/x~1y"),
+        ('{"a": 1, "b": {"x": 1, "x": 2}}', "/b/x"),
+        ('[{}, {"a": 1}, 1e400]', "/2"),
+        ('{"a": {"b": {}}, "c": "\\ud800"}', "/c"),
+        ("NaN", ""),
+    ],
+)
+def test_what_json_cannot_hold_is_pointed_at(raw: str, pointer: str) -> None:
+    assert refused(raw, "application/json").pointer == pointer
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"a": 1, // one\n"b": 2}', '{ /* none */ "a": 1}', '{"a": 1 # one\n}', "[1, // one\n2]"]
+)
+def test_a_comment_in_json_is_seen_for_what_it_is(raw: str) -> None:
+    problem = refused(raw)
+    assert (problem.code, problem.line) == ("UNREADABLE", 1)
+    assert "no comments" in problem.message

@@ -195,3 +195,57 @@ def test_a_unit_beside_a_duration_that_says_its_own_is_ignored() -> None:
 
 def test_mail_to_nobody_is_pointed_out() -> None:
     assert warnings(one_node({"subject": "x"}, "SEND_EMAIL")) == [("MISSING_FIELD", "/nodes/0/config")]
+
+
+def test_what_is_wrong_in_one_place_hides_no_warning_about_another() -> None:
+    broken: JsonObject = {"type": "LOG", "config": {}}
+    unset = {"name": "w", "nodes": [{"type": "LOG", "config": {"message": "#{a}"}}, broken]}
+    assert warnings(unset) == [("UNSET_VARIABLE", "/nodes/0/config/message")]
+    looped = flow(noop("start", "a"), noop("a", "a"), noop("lost", "lost"), {**broken, "id": "b"})
+    assert {("ENDLESS_LOOP", "/nodes/1"), ("UNREACHABLE_NODE", "/nodes/2")} <= set(warnings(looped))
+    assert checked(unset).errors
+    assert checked(looped).errors
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"routing": [{"targetNodeId": "nowhere"}]},
+        {"routing": "b"},
+        {"routng": [{"targetNodeId": "b"}]},
+        {"onError": {"gotoo": "b"}},
+        {"id": " a"},
+    ],
+)
+def test_where_the_ways_cannot_be_told_nothing_is_said_of_them(wrong: JsonObject) -> None:
+    document = flow({**noop("a"), "isStartNode": True, **wrong}, noop("b", "c"), noop("c"))
+    assert checked(document).errors
+    assert not {"UNREACHABLE_NODE", "ENDLESS_LOOP", "UNSET_VARIABLE"} & {
+        code for code, _ in warnings(document)
+    }
+
+
+def test_a_node_of_no_known_type_may_be_what_holds_a_loop_up() -> None:
+    document = flow(noop("start", "a"), {**noop("a", "a"), "type": "PAUSE"})
+    assert warnings(document) == []
+
+
+def test_what_a_node_that_is_wrong_sets_is_not_known() -> None:
+    document = flow({"type": "QUERY", "config": {}}, {"type": "LOG", "config": {"message": "#{a}"}})
+    assert warnings(document) == []
+
+
+def test_the_same_way_twice_is_pointed_out() -> None:
+    assert warnings(flow(noop("a", "b", "b"), noop("b"))) == [
+        ("DUPLICATE_EDGE", "/nodes/0/routing/1/targetNodeId")
+    ]
+    one_each: JsonObject = {"condition": "#{_trigger.x}", "trueNodeId": "b", "falseNodeId": "b"}
+    assert warnings(flow({**noop("a"), "routing": [one_each]}, noop("b"))) == []
+
+
+def test_a_calls_answer_has_no_longer_than_the_whole_wait() -> None:
+    call: JsonObject = {"url": "https://api.example.com", "timeout": 600}
+    late = [("WAIT_SHORTER_THAN_CALL", "/nodes/0/config/apiCall/timeout")]
+    assert waits(apiCall=call, timeout=300) == late
+    assert waits(apiCall=call) == late
+    assert waits(apiCall=call, timeout=600) == []

@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -189,6 +190,45 @@ def test_svg_is_well_formed_and_holds_everything_inside_its_frame() -> None:
         assert found
         assert int(found[1]) + NODE_WIDTH <= width
         assert int(found[2]) + NODE_HEIGHT <= height
+
+
+def labels(document: JsonObject) -> list[tuple[int, int, str]]:
+    """The place and text of each label in the SVG, and a look that none is outside of the picture."""
+    root = ElementTree.fromstring(text(document, "svg"))
+    found = [
+        (int(each.attrib["x"]), int(each.attrib["y"]), str(each.text)) for each in root.findall("{*}text")
+    ]
+    assert all(10 <= y <= float(root.attrib["height"]) for _, y, _ in found)
+    return found
+
+
+def asking(id: str, yes: str, no: str) -> JsonObject:
+    return noop(id) | {"routing": [{"condition": "#{x}", "trueNodeId": yes, "falseNodeId": no}]}
+
+
+def switching(cases: int) -> JsonObject:
+    routes: list[Json] = [{"value": str(case), "targetNodeId": "b"} for case in range(cases)]
+    return noop("a") | {"routing": [{"expression": "#{x}", "cases": routes, "defaultNodeId": "b"}]}
+
+
+MEETING: list[tuple[list[Json], int]] = [
+    ([noop("s", "a", "b"), asking("a", "c", "d"), asking("b", "c", "d"), noop("c"), noop("d")], 4),
+    ([asking("a", "b", "d"), asking("b", "c", "d"), noop("c", "d"), noop("d")], 4),
+    ([switching(1), noop("b")], 2),
+    ([switching(30), noop("b")], 31),
+    ([noop("s", "a"), asking("a", "s", "s")], 2),
+]
+
+
+@pytest.mark.parametrize(("nodes", "count"), MEETING)
+def test_no_label_stands_on_another(nodes: list[Json], count: int) -> None:
+    found = labels({"name": "Meeting", "nodes": nodes})
+    assert len(found) == count
+    by_column: dict[int, list[int]] = {}
+    for x, y, _ in found:
+        by_column.setdefault(x, []).append(y)
+    for heights in map(sorted, by_column.values()):
+        assert all(below - above >= 12 for above, below in pairwise(heights))
 
 
 HOSTILE = [

@@ -139,10 +139,10 @@ def _label_places(
     for index in sorted(labelled, key=lambda each: (places[edges[each].source].y, each), reverse=True):
         edge = edges[index]
         x, line = _label_line(edge, places[edge.source], places[edge.target])
-        further = (line + offset for offset in count(_BESIDE[-1] + _LABEL_HEIGHT, _LABEL_HEIGHT))
-        found[index] = next(
-            (x, y) for y in chain((line + each for each in _BESIDE), further) if (x, y) not in taken
-        )
+        # Above a way back there is the node that it leads to.
+        beside = _BESIDE[:1] if edge.is_back else _BESIDE
+        offsets = chain(beside, count(beside[-1] + _LABEL_HEIGHT, _LABEL_HEIGHT))
+        found[index] = next((x, line + each) for each in offsets if (x, line + each) not in taken)
         taken.add(found[index])
     return found
 

@@ -231,6 +231,16 @@ def test_no_label_stands_on_another(nodes: list[Json], count: int) -> None:
         assert all(below - above >= 12 for above, below in pairwise(heights))
 
 
+def test_labels_of_a_way_back_stand_below_the_node() -> None:
+    routes: list[Json] = [{"value": str(case), "targetNodeId": "a"} for case in range(5)]
+    again = noop("a") | {"routing": [{"expression": "#{x}", "cases": routes, "defaultNodeId": "b"}]}
+    document: JsonObject = {"name": "Again", "nodes": [noop("s", "a"), again, noop("b")]}
+    node = next(each for each in diagram(document).nodes if each.id == "a")
+    found = [(x, y) for x, y, said in labels(document) if said != "default"]
+    assert len(set(found)) == 5
+    assert all(y - 11 > node.y + NODE_HEIGHT for _, y in found)
+
+
 HOSTILE = [
     '</text><script>alert(1)</script>',
     '"];evil["',

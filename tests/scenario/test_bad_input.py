@@ -131,3 +131,53 @@ async def test_credentials_that_do_not_count_are_refused_even_on_loopback(client
     answer = await client.get("/api/workflow", headers={"Authorization": token})
     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
     assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/api/expressions/evaluate", [], {"": "The body must be an object."}),
+        ("/api/tokens", {"name": "x", "roles": []}, {"/roles": "`roles` must have 1 entry or more."}),
+        (
+            "/api/tokens",
+            {"name": "", "roles": 5},
+            {
+                "/name": "`name` must have 1 character or more.",
+                "/roles": "`roles` must be a list.",
+            },
+        ),
+        ("/api/tokens", {"name": "x", "roles": ["viewer", 5]}, {"/roles/1": "`roles/1` must be text."}),
+        (
+            "/api/tokens",
+            {"name": "x", "roles": ["viewer"], "expiresAt": "soon"},
+            {
+                "/expiresAt": "`expiresAt` must be a time such as 2026-03-01T12:00:00Z.",
+            },
+        ),
+        (
+            "/api/workflow/node-templates",
+            {"name": "x", "nodeType": "NOOP", "configJson": 5},
+            {
+                "/configJson": "`configJson` must be an object or be text.",
+            },
+        ),
+        (
+            "/api/workflow/execute",
+            {"workflowId": "x", "version": 0},
+            {"/version": "`version` must be 1 or more."},
+        ),
+    ],
+)
+async def test_what_is_wrong_with_a_field_is_said_in_plain_words(
+    client: Client, path: str, body: object, said: dict[str, str]
+) -> None:
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 422
+    assert {each["pointer"]: each["message"] for each in answer.json()["errors"]} == said
+
+
+async def test_what_is_wrong_with_a_parameter_is_said_in_plain_words(client: Client) -> None:
+    answer = await client.get("/api/workflow", params={"limit": "many", "status": "GONE"})
+    assert answer.status_code == 400
+    assert "`limit` must be a whole number." in answer.json()["detail"]
+    assert "`status` must be 'DRAFT'" in answer.json()["detail"]

@@ -36,6 +36,7 @@ from muster.api.routes import (
     tokens,
     workflows,
 )
+from muster.api.wording import must
 from muster.definitions.built_in import BuiltIn
 from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
@@ -124,7 +125,11 @@ def _stale(error: Stale) -> Refused:
 
 def _bad_parameters(error: RequestValidationError) -> Refused:
     problems = [
-        Problem("INVALID_VALUE", child("", *detail["loc"]), f"`{detail['loc'][-1]}`: {detail['msg']}.")
+        Problem(
+            "INVALID_VALUE",
+            child("", *detail["loc"]),
+            f"`{detail['loc'][-1]}` must {must(detail['type'], detail.get('ctx', {}))}.",
+        )
         for detail in error.errors()
     ]
     return Refused(Code.INVALID_PARAMETER, " ".join(p.message for p in problems), problems=problems)

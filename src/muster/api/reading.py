@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from muster.api import shapes
 from muster.api.problems import Code, Refused
 from muster.api.strict import unknown_name
+from muster.api.wording import must
 from muster.definitions import text
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
@@ -51,9 +52,7 @@ async def read_body(request: Request, shape: type[T], limit: int) -> T:
     try:
         return shape.model_validate(value)
     except ValidationError as error:
-        problems = [
-            _problem(detail["loc"], detail["type"], detail["msg"], shape) for detail in error.errors()
-        ]
+        problems = _problems(error, value, shape)
         raise Refused(Code.INVALID_BODY, _count(problems), problems=problems) from None
 
 
@@ -87,16 +86,39 @@ def _malformed(error: AuthorError) -> Refused:
     return Refused(Code.MALFORMED_BODY, str(error), problems=error.problems)
 
 
-def _problem(
-    location: tuple[int | str, ...], kind: str, message: str, shape: type[shapes.Request]
-) -> Problem:
-    pointer = child("", *location)
-    if kind == "extra_forbidden":
-        known = frozenset(field.alias or name for name, field in shape.model_fields.items())
-        return unknown_name(pointer, str(location[-1]), known, "field")
-    if kind == "missing":
-        return Problem("MISSING", pointer, f"The field `{location[-1]}` is missing.")
-    return Problem("INVALID_VALUE", pointer, f"{message}.")
+def _problems(error: ValidationError, value: Json, shape: type[shapes.Request]) -> list[Problem]:
+    """One for each place. Where several kinds of value would do, each complains, and is named as one."""
+    found: list[Problem] = []
+    wanted: dict[str, list[str]] = {}
+    for detail in error.errors():
+        location, kind = detail["loc"], detail["type"]
+        if kind == "extra_forbidden":
+            known = frozenset(field.alias or name for name, field in shape.model_fields.items())
+            found.append(unknown_name(child("", *location), str(location[-1]), known, "field"))
+        elif kind == "missing":
+            message = f"The field `{location[-1]}` is missing."
+            found.append(Problem("MISSING", child("", *location), message))
+        else:
+            pointer = child("", *_within(value, location))
+            wanted.setdefault(pointer, []).append(must(kind, detail.get("ctx", {})))
+    for pointer, said in wanted.items():
+        name = f"`{pointer[1:]}`" if pointer else "The body"
+        found.append(Problem("INVALID_VALUE", pointer, f"{name} must {' or '.join(dict.fromkeys(said))}."))
+    return found
+
+
+def _within(value: Json, location: tuple[int | str, ...]) -> list[int | str]:
+    """The part of a location that is in the body: it goes on with the names of the types that were tried."""
+    found: list[int | str] = []
+    for part in location:
+        if isinstance(value, dict) and part in value:
+            value = value[str(part)]
+        elif isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+        else:
+            continue
+        found.append(part)
+    return found
 
 
 def _count(problems: list[Problem]) -> str:

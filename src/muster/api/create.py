@@ -173,7 +173,7 @@ async def _unavailable(request: Request, error: Exception) -> Response:
     return refusal(
         Refused(
             Code.UNAVAILABLE,
-            "The database cannot be reached. Nothing was written.",
+            "The database cannot be reached, or not be written. Nothing was written.",
             headers={"Retry-After": "1"},
         )
     )

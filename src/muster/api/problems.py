@@ -67,7 +67,10 @@ MEANINGS: Mapping[Code, tuple[int, str]] = {
     Code.HEADERS_TOO_LARGE: (431, "The headers are over the limit; the connection ends."),
     Code.INTERNAL_ERROR: (500, "A fault of ours. The log has it under the request's id."),
     Code.NOT_CONFIGURED: (501, "This installation lacks what it takes; `detail` says what to set."),
-    Code.UNAVAILABLE: (503, "The database cannot be reached. Nothing was written; try again."),
+    Code.UNAVAILABLE: (
+        503,
+        "The database cannot be reached, or not be written. Nothing was written; try again.",
+    ),
     Code.OUTCOME_UNKNOWN: (503, "The database left during the commit: look before you repeat."),
     Code.PROVIDER_UNAVAILABLE: (503, "The OpenID provider has never been reached: no token can be checked."),
 }

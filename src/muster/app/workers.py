@@ -14,6 +14,7 @@ _log = structlog.get_logger("muster.workers")
 
 CANNOT_START = 3
 _PAUSE_SECONDS = 1.0
+_TOLD = (signal.SIGTERM, signal.SIGINT)
 
 
 class WorkersFailed(Exception):
@@ -26,7 +27,7 @@ def supervise(count: int, work: Callable[[int], None]) -> None:
     A process that ends by itself is replaced; one that cannot start ends them all: raises `WorkersFailed`.
     """
     family = _Family(work)
-    for told in (signal.SIGTERM, signal.SIGINT):
+    for told in _TOLD:
         signal.signal(told, lambda *_: family.end())
     for number in range(1, count + 1):
         family.start(number)
@@ -46,10 +47,14 @@ class _Family:
         """Unless the end has come: a signal may arrive between any two lines here."""
         if self._is_ending():
             return
+        # Held back until the child has its own way with them: a signal that met the parent's handler in the
+        # child would be lost, and the child would go on for ever.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _TOLD)
         process = os.fork()
         if process == 0:
             _be_worker(self._work, number)
         self._numbers[process] = number
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _TOLD)
         if self._is_ending():
             self.end()
 
@@ -80,8 +85,9 @@ class _Family:
 
 def _be_worker(work: Callable[[int], None], number: int) -> None:
     """In the child. Leaves without going back up: what is there belongs to the parent."""
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
+    for signal_number in _TOLD:
         signal.signal(signal_number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _TOLD)
     code = 1
     try:
         work(number)

@@ -1,6 +1,7 @@
 """The application: routes, refusals and the layers around them."""
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any
 
 import structlog
@@ -73,7 +74,8 @@ def create_api(parts: Parts) -> ASGIApp:
     # before those with an id in the same place.
     for module in (health, *_WEB) if parts.web else (health,):
         app.router.routes.extend(module.router.routes)
-    app.state.openapi = openapi_document(app, parts.version)
+    # Made when somebody first asks: it takes a good part of the start.
+    app.state.openapi = cache(lambda: openapi_document(app, parts.version))
     for kind, handler in _handlers(parts).items():
         app.add_exception_handler(kind, handler)
     limited = BodyLimits(app, parts.body_limit, parts.body_timeout)

@@ -22,7 +22,7 @@ async def front(request: Request, parts: Given) -> Response:
 
 @router.get("/docs")
 async def docs(request: Request) -> Response:
-    return Response(reference(request.app.state.openapi), media_type="text/html", headers=_HEADERS)
+    return Response(reference(request.app.state.openapi()), media_type="text/html", headers=_HEADERS)
 
 
 @router.get(STYLE_PATH)
@@ -32,4 +32,4 @@ async def stylesheet() -> Response:
 
 @router.get("/openapi.json")
 async def openapi(request: Request) -> Response:
-    return Response(orjson.dumps(request.app.state.openapi), media_type="application/json")
+    return Response(orjson.dumps(request.app.state.openapi()), media_type="application/json")

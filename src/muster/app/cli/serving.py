@@ -1,5 +1,6 @@
 """`muster serve`."""
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +22,13 @@ def serve(
     ] = False,
 ) -> None:
     """Start Muster. Without settings: SQLite in ./data, on 127.0.0.1:8080."""
+    # Loading makes a great many objects and no garbage: looking for some would only delay the start.
+    gc.disable()
     from muster.app.build import CannotOpen
     from muster.app.cli.opening import loaded_settings
     from muster.app.serve import run
+
+    gc.enable()
 
     loaded = loaded_settings(
         {

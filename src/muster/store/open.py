@@ -82,6 +82,20 @@ def inline_database(path: Path | str = ":memory:", clock: Clock | None = None) -
     return InlineDatabase(sqlite_engine(path, "BEGIN IMMEDIATE", clock, single=True))
 
 
+def _set(connection: sqlite3.Connection, pragma: str) -> None:
+    """Wait here while another connection turns the write-ahead log on for the first time: SQLite does not."""
+    give_up = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 def sqlite_engine(path: Path | str, begin: str, clock: Clock | None = None, single: bool = False) -> Engine:
     address = URL.create("sqlite+pysqlite", database=str(path))
     engine = create_engine(address, poolclass=StaticPool if single else None, hide_parameters=True)
@@ -90,7 +104,7 @@ def sqlite_engine(path: Path | str, begin: str, clock: Clock | None = None, sing
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # else the driver begins transactions of its own
         for pragma in SQLITE_PRAGMAS:
-            connection.execute(f"PRAGMA {pragma}")
+            _set(connection, pragma)
         connection.create_function(SQLITE_NOW, 0, lambda: time_text(timepiece.now()))
         # SQLite's own knows the letters of ASCII only.
         connection.create_function("lower", 1, _lower, deterministic=True)

@@ -101,13 +101,11 @@ def server(tmp_path: Path) -> Iterator[Server]:
         found.process.wait()
 
 
-def test_it_starts_serves_ends_cleanly_and_starts_again_quickly(server: Server) -> None:
+def test_it_starts_serves_ends_cleanly_and_starts_again(server: Server) -> None:
     server.start()
     assert server.call("POST", "/api/workflow", WORKFLOW)[0] == 201
-    began = time.monotonic()
     assert server.end(signal.SIGTERM) == 0
-    assert time.monotonic() - began < 5
-    assert server.start() < 5
+    server.start()
     assert server.call("GET", "/api/workflow/kept")[0] == 200
     assert server.end(signal.SIGINT) == 0
     lines = [json.loads(line) for line in (server.folder / "log").read_text().splitlines()]

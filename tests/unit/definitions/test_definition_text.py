@@ -140,9 +140,9 @@ def test_one_byte_over_the_limit_is_too_large() -> None:
     ],
 )
 def test_no_text_takes_long_to_refuse(bomb: bytes) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     refused(bomb)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_what_is_refused_is_refused_with_a_code_and_a_sentence() -> None:

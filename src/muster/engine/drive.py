@@ -52,18 +52,17 @@ class Driver:
 
     async def drive(self, live: Live, todo: Iterable[Todo]) -> None:
         """Go on until the execution parks or ends, and let go of it. Raises `Lost` if it is another's."""
-        under_way: set[asyncio.Task[Settled]] = set()
+        under_way: list[asyncio.Task[Settled]] = []  # in their order: what settles together is told in it
         try:
             while True:
                 for effect in await self._compute(live, todo):
-                    under_way.add(asyncio.create_task(self._attempts.run(live, effect)))
+                    under_way.append(asyncio.create_task(self._attempts.run(live, effect)))
                 if not under_way and not live.arrived and not self._due_shortly(live):
                     return await self._let_go(live)
                 settled, under_way = await self._wait(live, under_way)
                 todo = await self._take(live, settled)
         finally:
-            for task in under_way:
-                task.cancel()
+            await _end(under_way)
 
     async def _compute(self, live: Live, todo: Iterable[Todo]) -> list[Run | Undo]:
         """Compute what is pure and all that follows from it; answer the effects that are left to do."""
@@ -83,8 +82,8 @@ class Driver:
         return effects
 
     async def _wait(
-        self, live: Live, under_way: set[asyncio.Task[Settled]]
-    ) -> tuple[list[Settled], set[asyncio.Task[Settled]]]:
+        self, live: Live, under_way: list[asyncio.Task[Settled]]
+    ) -> tuple[list[Settled], list[asyncio.Task[Settled]]]:
         """Wait until something has settled, a signal has come, or a parked token is due."""
         due = live.state.resume_at
         seconds = None if due is None else max((due - self._clock.now()).total_seconds(), 0)
@@ -93,8 +92,8 @@ class Driver:
             live.disturbance.set_result(None)
         waiting: set[asyncio.Future[Any]] = {live.disturbance, *under_way}
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        settled = {task for task in under_way if task.done()}
-        return [task.result() for task in settled], under_way - settled
+        settled = [task for task in under_way if task.done()]
+        return [task.result() for task in settled], [task for task in under_way if not task.done()]
 
     async def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
         """Make what has settled durable, and only then let anything follow from it."""
@@ -128,6 +127,13 @@ class Driver:
         progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, taken)
         await write_until_written(self._executions, progress)
         live.rows.clear()
+
+
+async def _end(under_way: list[asyncio.Task[Settled]]) -> None:
+    """Stop what is still being done. What it ran into on the way out no longer matters to anybody."""
+    for task in under_way:
+        task.cancel()
+    await asyncio.gather(*under_way, return_exceptions=True)
 
 
 def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:

@@ -55,14 +55,15 @@ class Driver:
         under_way: list[asyncio.Task[Settled]] = []  # in their order: what settles together is told in it
         try:
             while True:
-                for effect in await self._compute(live, todo):
-                    under_way.append(asyncio.create_task(self._attempts.run(live, effect)))
+                effects = await self._compute(live, todo)
+                under_way += [asyncio.create_task(self._attempts.run(live, effect)) for effect in effects]
                 if not under_way and not live.arrived and not self._due_shortly(live):
                     return await self._let_go(live)
                 settled, under_way = await self._wait(live, under_way)
                 todo = await self._take(live, settled)
         finally:
-            await _end(under_way)
+            for task in under_way:
+                _stop(task)
 
     async def _compute(self, live: Live, todo: Iterable[Todo]) -> list[Run | Undo]:
         """Compute what is pure and all that follows from it; answer the effects that are left to do."""
@@ -129,11 +130,18 @@ class Driver:
         live.rows.clear()
 
 
-async def _end(under_way: list[asyncio.Task[Settled]]) -> None:
-    """Stop what is still being done. What it ran into on the way out no longer matters to anybody."""
-    for task in under_way:
+def _stop(task: asyncio.Task[Settled]) -> None:
+    """End what is still being done. Whatever it runs into no longer matters to anybody."""
+    if task.done():
+        _look_away(task)
+    else:
+        task.add_done_callback(_look_away)
         task.cancel()
-    await asyncio.gather(*under_way, return_exceptions=True)
+
+
+def _look_away(task: asyncio.Task[Settled]) -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:

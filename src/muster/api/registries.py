@@ -46,6 +46,13 @@ DELETING = (
 )
 
 
+SQL_NOTES = (
+    "Values are bound to `:name`. Each name is in the schema, if there is one. `:_key`, "
+    "`:_instituteId` and `:_now` are always given."
+)
+USED_AT_ONCE = "Workflows use it as it is from then on."
+
+
 def owner(caller: Caller, institute_id: str | None) -> str:
     """The institute that a new entry is for: a caller of one registers for that one."""
     if caller.institute_id is not None and institute_id not in (None, caller.institute_id):

@@ -19,9 +19,12 @@ Schema = Annotated[
 ]
 
 
-class SourceBody(Request):
+class EntryBody(Request):
     key: Key | None = Field(default=None, description="Needed to make one; fixed from then on.")
     institute_id: Institute = None
+
+
+class SourceBody(EntryBody):
     url: str = Field(min_length=1, max_length=2_000, examples=["postgresql://muster@db.example/shop"])
     password: str | None = Field(
         default=None, max_length=2_000, description="Kept encrypted; left out, the one there is stays."
@@ -51,9 +54,7 @@ class SourcePage(Shape):
     next_cursor: str | None
 
 
-class QueryBody(Request):
-    key: Key | None = Field(default=None, description="Needed to make one; fixed from then on.")
-    institute_id: Institute = None
+class QueryBody(EntryBody):
     description: str | None = Field(default=None, max_length=2_000)
     data_source: Key
     sql: Sql
@@ -90,9 +91,7 @@ class QueryPage(Shape):
     next_cursor: str | None
 
 
-class ActionBody(Request):
-    key: Key | None = Field(default=None, description="Needed to make one; fixed from then on.")
-    institute_id: Institute = None
+class ActionBody(EntryBody):
     description: str | None = Field(default=None, max_length=2_000)
     data_source: Key
     sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=50)] = Field(

@@ -37,6 +37,25 @@ async def test_a_template_is_made_read_changed_and_deleted(client: Client) -> No
         assert (await client.request(method, f"{path}/greet", json=body)).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("written", "pointer"),
+    [
+        ({"config": {"mesage": "x"}}, "/config/mesage"),
+        ({"configJson": {"mesage": "x"}}, "/configJson/mesage"),
+        ({"configJson": '{"mesage": "x"}'}, "/configJson"),
+    ],
+)
+async def test_what_is_wrong_in_a_template_is_shown_where_it_was_written(
+    client: Client, written: dict[str, object], pointer: str
+) -> None:
+    path, body = "/api/workflow/node-templates", {"id": "note", "name": "Note", "nodeType": "LOG"}
+    refused = await client.post(path, json={**body, **written})
+    assert [problem["pointer"] for problem in refused.json()["errors"]] == [pointer]
+    assert (await client.post(path, json={**body, "configJson": {"message": "x"}})).status_code == 201
+    refused = await client.put(f"{path}/note", json={**body, **written})
+    assert [problem["pointer"] for problem in refused.json()["errors"]] == [pointer]
+
+
 async def test_a_template_that_somebody_changed_since_is_not_deleted(client: Client) -> None:
     path = "/api/workflow/node-templates"
     await client.post(path, json=TEMPLATE)

@@ -189,13 +189,19 @@ class Library:
     # --- templates -----------------------------------------------------------------------------
 
     async def create_template(
-        self, template_id: str | None, name: str, node_type: str, config: JsonObject, actor: Caller
+        self,
+        template_id: str | None,
+        name: str,
+        node_type: str,
+        config: JsonObject,
+        actor: Caller,
+        origin: Origin | None = None,
     ) -> NodeTemplate:
         """Raises `Taken` if the id is in use; without one, it is given one. That of a built-in one may be
-        chosen: then this one is meant by it."""
+        chosen: then this one is meant by it. Problems point at `origin`, or at `/config`."""
         if template_id is not None and KEY.fullmatch(template_id) is None:
             raise Invalid([Problem("INVALID_ID", "/id", f"A template's id has {KEY_RULE}.")])
-        template = self._template(template_id or self._ids.new(), name, node_type, config, actor)
+        template = self._template(template_id or self._ids.new(), name, node_type, config, actor, origin)
         audit = _audit("node_template", template.id, "create", actor, template.institute_id)
         return await self._templates.create(template, audit)
 
@@ -207,10 +213,11 @@ class Library:
         config: JsonObject,
         actor: Caller,
         expected: int | None = None,
+        origin: Origin | None = None,
     ) -> NodeTemplate:
         """Versions that were saved keep the config that they were saved with."""
         current = await self._own_template(template_id, actor)
-        template = self._template(template_id, name, node_type, config, actor)
+        template = self._template(template_id, name, node_type, config, actor, origin)
         template = replace(template, institute_id=current.institute_id)
         audit = _audit("node_template", template_id, "replace", actor, template.institute_id)
         replaced = await self._templates.replace(template, expected, audit)
@@ -242,7 +249,13 @@ class Library:
         return template
 
     def _template(
-        self, template_id: str, name: str, node_type: str, config: JsonObject, actor: Caller
+        self,
+        template_id: str,
+        name: str,
+        node_type: str,
+        config: JsonObject,
+        actor: Caller,
+        origin: Origin | None,
     ) -> NodeTemplate:
         """A template that its type takes as far as it goes: what is missing, its nodes may add."""
         problems = Problems()
@@ -254,7 +267,8 @@ class Library:
                 "UNKNOWN_NODE_TYPE", "/nodeType", f"There is no node type `{node_type}`.", suggestion
             )
             raise Invalid(problems.all)
-        list(check_config(type_, config, Origin("/config", config), self._catalogue, problems))
+        place = origin or Origin("/config", config)
+        list(check_config(type_, config, place, self._catalogue, problems))
         wrong = [
             problem
             for problem in problems.all

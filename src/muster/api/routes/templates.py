@@ -14,6 +14,7 @@ from muster.api.reading import read_body, read_if_match
 from muster.api.routes.workflows import IF_MATCH
 from muster.api.shapes import TemplateBody, TemplatePage, TemplateRow
 from muster.api.strict import StrictRoute
+from muster.definitions.configs import Origin
 from muster.definitions.jsontext import read_json
 from muster.model.access import Role
 from muster.model.json import JsonObject
@@ -53,7 +54,8 @@ Id = Annotated[str, Path(description="A template's id.")]
 )
 async def create_template(request: Request, caller: Editor, parts: Given) -> Response:
     body = await read_body(request, TemplateBody, parts.body_limit)
-    made = await parts.library.create_template(body.id, body.name, body.node_type, _config(body), caller)
+    config, origin = _config(body)
+    made = await parts.library.create_template(body.id, body.name, body.node_type, config, caller, origin)
     return answer(_row(made), 201, _etag(made))
 
 
@@ -110,8 +112,9 @@ async def replace_template(request: Request, id: Id, caller: Editor, parts: Give
     body = await read_body(request, TemplateBody, parts.body_limit)
     if body.id not in (None, id):
         raise wrong("/id", "The id is in the path; a template keeps the one it has.")
+    config, origin = _config(body)
     made = await parts.library.replace_template(
-        id, body.name, body.node_type, _config(body), caller, expected
+        id, body.name, body.node_type, config, caller, expected, origin
     )
     return answer(_row(made), headers=_etag(made))
 
@@ -137,18 +140,22 @@ async def delete_template(request: Request, id: Id, caller: Editor, parts: Given
     return Response(status_code=204)
 
 
-def _config(body: TemplateBody) -> JsonObject:
-    """The config under either of its names, as an object or as JSON text."""
+def _config(body: TemplateBody) -> tuple[JsonObject, Origin]:
+    """The config under either of its names, as an object or as JSON text, and where it stands."""
     if body.config is not None and body.config_json is not None:
         raise wrong("/config", "`config` and `configJson` are the same: give one of them.")
-    given = body.config if body.config is not None else body.config_json
+    if body.config is not None:
+        return body.config, Origin("/config", body.config)
+    given = body.config_json
+    if not isinstance(given, str):
+        return given or {}, Origin("/configJson", given or {})
     try:
-        value = read_json(given) if isinstance(given, str) else given
+        value = read_json(given)
     except AuthorError as error:
         raise wrong("/configJson", str(error)) from None
-    if value is not None and not isinstance(value, dict):
+    if not isinstance(value, dict):
         raise wrong("/configJson", "The config must be an object.")
-    return value or {}
+    return value, Origin("/configJson", None)
 
 
 def _etag(template: NodeTemplate) -> dict[str, str]:

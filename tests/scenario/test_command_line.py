@@ -335,6 +335,18 @@ def test_the_doctor_looks_at_everything_and_says_what_to_do(
 
 
 @pytest.mark.parametrize(
+    "address", ["http://me:hunter2@127.0.0.1:9", "http://me:hunter2@[::1", "me:hunter2@x"]
+)
+def test_the_doctor_shows_no_password_of_the_issuers_address(
+    muster: Muster, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("OIDC_ISSUER_URI", address)
+    ended = muster("doctor")
+    assert ended.code == 1
+    assert "hunter2" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
         (["serve", "--host", "0.0.0.0"], 3, "--insecure"),

@@ -11,6 +11,7 @@ from muster.api.auth import refuse_to_bind
 from muster.app.build import CannotOpen, database_name, opened_storage, sqlite_file
 from muster.app.load import Loaded
 from muster.app.settings import Settings
+from muster.store.address import without_user
 
 _OLDEST = (3, 11)
 
@@ -87,17 +88,20 @@ async def _provider(settings: Settings) -> Finding:
     if issuer is None:
         return Finding("OpenID provider", True, "none: this machine only, and callers are admin")
     address = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+    shown = without_user(address)
     advice = "Is OIDC_ISSUER_URI right, and can this machine reach it?"
     try:
         async with httpx.AsyncClient(timeout=5.0) as http:
             answer = await http.get(address)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Finding("OpenID provider", False, f"{address}: {str(error) or type(error).__name__}", advice)
+        # An address that cannot be read is quoted by the library, in pieces that may hold a password.
+        said = type(error).__name__ if "@" in address else str(error) or type(error).__name__
+        return Finding("OpenID provider", False, f"{shown}: {said}", advice)
     if answer.status_code != 200:
-        return Finding("OpenID provider", False, f"{address} answers {answer.status_code}", advice)
+        return Finding("OpenID provider", False, f"{shown} answers {answer.status_code}", advice)
     if not (settings.oidc.audience or settings.oidc.client_id):
         return Finding("OpenID provider", False, "no audience", "Set OIDC_AUDIENCE or OIDC_CLIENT_ID.")
-    return Finding("OpenID provider", True, issuer)
+    return Finding("OpenID provider", True, without_user(issuer))
 
 
 async def _address(settings: Settings) -> Finding:

@@ -18,6 +18,7 @@ from muster.app.logs import configure_logs
 from muster.app.protocol import BoundedProtocol
 from muster.app.settings import Settings
 from muster.app.workers import CANNOT_START, WorkersFailed, supervise
+from muster.store.address import without_user
 
 _log = structlog.get_logger("muster.serve")
 
@@ -131,7 +132,7 @@ def address_of(listener: socket.socket) -> str:
 def welcome(url: str, settings: Settings) -> str:
     """Where to look, and what to try."""
     if settings.oidc.issuer_uri:
-        access = f"callers need a token of {settings.oidc.issuer_uri}, or an API token"
+        access = f"callers need a token of {without_user(settings.oidc.issuer_uri)}, or an API token"
     elif settings.insecure:
         access = "INSECURE: no OpenID provider, and whoever connects is admin"
     else:

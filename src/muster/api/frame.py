@@ -47,6 +47,7 @@ class Frame:
             try:
                 await self._app(scope, receive, answer.send)
             except Exception:
+                # The boundary of one request: a fault in it becomes its answer, and no other request's.
                 _log.exception("request failed", path=_path(scope))
                 await answer.failed()
             finally:

@@ -36,6 +36,7 @@ class Loop:
                 pause = await self._work()
                 pauses = backoff(FIRST_PAUSE, LONGEST_PAUSE)
             except Exception:
+                # The boundary of a pass: whatever went wrong in it, the next one is to come.
                 pause = next(pauses)
                 log.exception("the pass %r failed and is tried again in %s s", self._name, pause)
             await self._pause(pause)

@@ -1,0 +1,70 @@
+"""Executions and their nodes as callers are told of them."""
+
+from muster.api.execution_shapes import ExecutionError, ExecutionItem, ExecutionWhole, NodeItem, WaitItem
+from muster.engine.control import Control
+from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
+
+
+async def whole_of(control: Control, found: ExecutionDetail) -> ExecutionWhole:
+    types = await control.node_types(found)
+    return ExecutionWhole(
+        **item_of(found.row).model_dump(),
+        context=found.context,
+        output=found.output,
+        nodes=[node_of(row, types) for row in found.nodes],
+        waits=[
+            WaitItem(node_id=token.node, kind=token.phase, expires_at=token.due)
+            for token in control.parked(found)
+        ],
+    )
+
+
+def item_of(row: ExecutionRow) -> ExecutionItem:
+    return ExecutionItem(
+        id=row.id,
+        workflow_id=row.workflow_id,
+        key=row.key,
+        version=row.version,
+        status=row.status,
+        tracking_status=_tracking(row.status),
+        trigger_id=row.trigger_id,
+        idempotency_key=row.idempotency_key,
+        current_node_id=row.current_node_id,
+        resume_at=row.resume_at,
+        resumed_by=row.resumed_by,
+        error=error_of(row),
+        tags=list(row.tags),
+        institute_id=row.institute_id,
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+    )
+
+
+def _tracking(status: str) -> str:
+    """Processing until it ends; one that was cancelled counts as failed."""
+    if status not in FINAL:
+        return "PROCESSING"
+    return "COMPLETED" if status == ExecutionStatus.COMPLETED else "FAILED"
+
+
+def error_of(row: ExecutionRow) -> ExecutionError | None:
+    if row.error_type is None:
+        return None
+    return ExecutionError(type=row.error_type, message=row.error_message or "", node_id=row.current_node_id)
+
+
+def node_of(row: NodeRow, types: dict[str, str]) -> NodeItem:
+    return NodeItem(
+        node_id=row.node_id,
+        type=types.get(row.node_id, ""),
+        visit=row.visit,
+        item_key=row.item_key,
+        status=row.status,
+        attempt=row.attempt,
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+        output=row.output,
+        error=row.error,
+        warnings=list(row.warnings),
+    )

@@ -1,0 +1,88 @@
+"""What people do to executions by hand. Every action may give a reason, and every one is audited."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fastapi import APIRouter, Request, Response
+
+from muster.api.answers import answer
+from muster.api.describe import described, json_body
+from muster.api.execution_answers import whole_of
+from muster.api.execution_shapes import Cancel, ExecutionWhole, Reason, Retry, Started
+from muster.api.guard import Operator
+from muster.api.parts import Given
+from muster.api.problems import Code
+from muster.api.reading import read_optional_body
+from muster.api.routes.executions import Id
+from muster.api.shapes import Shape
+from muster.api.strict import StrictRoute
+from muster.engine.state import ExecutionStatus
+from muster.model.access import Role
+
+router = APIRouter(route_class=StrictRoute, tags=["executions"])
+Route = TypeVar("Route", bound=Callable[..., object])
+
+_PROBLEMS = (
+    Code.NOT_FOUND,
+    Code.INVALID_BODY,
+    Code.UNSUPPORTED_MEDIA_TYPE,
+    Code.CONFLICT,
+    Code.UNAVAILABLE,
+    Code.OUTCOME_UNKNOWN,
+)
+
+
+def _action(
+    name: str,
+    summary: str,
+    reason: str,
+    body: type[Reason] | type[Cancel] | type[Retry] = Reason,
+    shape: type[Shape] = ExecutionWhole,
+    status: int = 200,
+) -> Callable[[Route], Route]:
+    """A route that does `name` to an execution; `reason` is an example of why."""
+    return router.post(
+        f"/api/workflow/executions/{{id}}/{name}",
+        summary=summary,
+        **described(
+            shape,
+            *_PROBLEMS,
+            role=Role.OPERATOR,
+            status=status,
+            body=json_body(body, {"reason": reason}),
+            body_optional=True,
+        ),
+    )
+
+
+@_action("pause", "Let nothing new begin in it", "maintenance")
+async def pause(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Reason, parts.body_limit)
+    return answer(await whole_of(parts.control, await parts.control.pause(id, caller, body.reason)))
+
+
+@_action("resume", "Let it go on", "done")
+async def resume(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Reason, parts.body_limit)
+    return answer(await whole_of(parts.control, await parts.control.resume(id, caller, body.reason)))
+
+
+@_action("cancel", "End it", "no longer needed", Cancel)
+async def cancel(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Cancel, parts.body_limit)
+    found = await parts.control.cancel(id, caller, body.reason, body.compensate)
+    return answer(await whole_of(parts.control, found))
+
+
+@_action("retry", "Try it again, from where it failed or an earlier node", "the server is back", Retry)
+async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Retry, parts.body_limit)
+    found = await parts.control.retry(id, caller, body.reason, body.node, body.context, body.version)
+    return answer(await whole_of(parts.control, found))
+
+
+@_action("replay", "Start anew with what it was started with", "once more", shape=Started, status=202)
+async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Reason, parts.body_limit)
+    execution_id = await parts.control.replay(id, caller, body.reason)
+    return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)

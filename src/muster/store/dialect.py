@@ -18,6 +18,7 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    Update,
     bindparam,
     func,
     insert,
@@ -66,9 +67,12 @@ def _sqlite_now(element: utc_now, compiler: object, **_: object) -> str:
     return f"{SQLITE_NOW}()"
 
 
+THE_TIME = select(utc_now())
+
+
 def now(connection: Connection) -> datetime:
     """The time by the database's own clock: what leases are counted on."""
-    return connection.execute(select(utc_now())).scalar_one()
+    return connection.execute(THE_TIME).scalar_one()
 
 
 @contextmanager
@@ -146,9 +150,7 @@ def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str])
             conflict = f"ON CONFLICT ({_quoted(dialect, key)}) DO UPDATE SET {values}"
             _insert_arrays(connection, table, names, part, conflict)
         elif dialect.name == "sqlite":
-            new = sqlite.insert(table).values(list(part))
-            changed = {name: new.excluded[name] for name in others}
-            connection.execute(new.on_conflict_do_update(index_elements=key, set_=changed))
+            connection.execute(_sqlite_upsert(table, tuple(others), tuple(key)), list(part))
         else:
             added = mysql.insert(table).values(list(part))
             connection.execute(added.on_duplicate_key_update({name: added.inserted[name] for name in others}))
@@ -163,10 +165,56 @@ def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[
         statement, encoders = _array_update(table, names, tuple(key), connection.dialect)
         connection.exec_driver_sql(statement, _arrays(names, encoders, rows))
         return
+    values = [{f"new_{name}": row[name] for name in names} for row in rows]
+    connection.execute(_update_one(table, names, tuple(key)), values)
+
+
+@lru_cache(maxsize=512)
+def _sqlite_upsert(table: Table, others: tuple[str, ...], key: tuple[str, ...]) -> sqlite.Insert:
+    new = sqlite.insert(table)
+    changed = {name: new.excluded[name] for name in others}
+    return new.on_conflict_do_update(index_elements=key, set_=changed)
+
+
+@lru_cache(maxsize=512)
+def _update_one(table: Table, names: tuple[str, ...], key: tuple[str, ...]) -> Update:
     found = [table.c[name] == bindparam(f"new_{name}", type_=table.c[name].type) for name in key]
     changed: dict[str, object] = {name: bindparam(f"new_{name}") for name in names if name not in key}
-    values = [{f"new_{name}": row[name] for name in names} for row in rows]
-    connection.execute(update(table).where(*found).values(changed), values)
+    return update(table).where(*found).values(changed)
+
+
+class Claim:
+    """Changes the rows that `chosen` finds (it selects their primary key) and gives them back as changed.
+
+    Made once and run often: what differs from run to run are bind parameters. Rows that somebody else is
+    changing are passed over, so of several claimants each row has one.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        chosen: Select[Any],
+        values: Mapping[str, object],
+        returning: Sequence[ColumnElement[Any]],
+    ) -> None:
+        key = tuple_(*table.primary_key.columns)
+        self._free = chosen.with_for_update(skip_locked=True)
+        # As a CTE it is looked up once; as a mere subquery PostgreSQL may do so again, and take too many.
+        changed = update(table).where(key.in_(select(self._free.cte("chosen")))).values(values)
+        self._changed = changed.returning(*returning)
+        locked = key.in_(bindparam("locked", expanding=True))
+        self._changed_where_locked = update(table).where(locked).values(values)
+        self._as_they_are = select(*returning).where(locked)
+
+    def run(self, connection: Connection, **given: object) -> Sequence[Row[Any]]:
+        if connection.dialect.name != "mariadb":
+            return connection.execute(self._changed, given).all()
+        # It has no UPDATE … RETURNING: lock, then change, in the transaction that is open.
+        locked = [tuple(row) for row in connection.execute(self._free, given)]
+        if not locked:
+            return []
+        connection.execute(self._changed_where_locked, {**given, "locked": locked})
+        return connection.execute(self._as_they_are, {"locked": locked}).all()
 
 
 def claim(
@@ -176,22 +224,8 @@ def claim(
     values: Mapping[str, object],
     returning: Sequence[ColumnElement[Any]],
 ) -> Sequence[Row[Any]]:
-    """Change the rows that `chosen` finds (it selects their primary key) and give them back as they are then.
-
-    Rows that somebody else is changing are passed over, so of several claimants each row has one.
-    """
-    key = list(table.primary_key.columns)
-    free = chosen.with_for_update(skip_locked=True)
-    if connection.dialect.name != "mariadb":
-        # As a CTE it is looked up once; as a mere subquery PostgreSQL may do so again, and take too many.
-        changed = update(table).where(tuple_(*key).in_(select(free.cte("chosen")))).values(values)
-        return connection.execute(changed.returning(*returning)).all()
-    # It has no UPDATE … RETURNING: lock, then change, in the transaction that is open.
-    locked = [tuple(row) for row in connection.execute(free)]
-    if not locked:
-        return []
-    connection.execute(update(table).where(tuple_(*key).in_(locked)).values(values))
-    return connection.execute(select(*returning).where(tuple_(*key).in_(locked))).all()
+    """A `Claim` for once."""
+    return Claim(table, chosen, values, returning).run(connection)
 
 
 def _columns(rows: Rows) -> tuple[str, ...]:

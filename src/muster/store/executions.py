@@ -1,11 +1,23 @@
 """Executions and their journal: every write of an owner is fenced, every claim is one statement."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    select,
+    update,
+)
 
 from muster.engine.ports import (
     FIRST_FENCE,
@@ -22,14 +34,67 @@ from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database
-from muster.store.dialect import claim, insert_new, insert_rows, now, update_rows, upsert
+from muster.store.dialect import Claim, insert_new, insert_rows, now, update_rows, upsert
 from muster.store.tables import execution_signal, node_execution, workflow_execution
+from muster.store.types import UtcTime
 
 E = workflow_execution.c
 J = node_execution.c
 S = execution_signal.c
 JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
 LIVE_AND_PARKED = (ExecutionStatus.PAUSED, ExecutionStatus.WAITING)
+
+# Statements are made once: that takes several times as long as running them.
+AT = bindparam("at", type_=UtcTime())
+IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+LOCKED = select(E.id, E.fence, E.status, E.takeovers).where(E.id.in_(IDS)).order_by(E.id).with_for_update()
+REACHED = select(S.execution_id).where(S.execution_id.in_(IDS)).distinct()
+SIGNALS = (
+    select(execution_signal)
+    .join(workflow_execution, E.id == S.execution_id)
+    .where(E.owner == bindparam("held_by"))
+    .order_by(S.id)
+)
+HELD = (
+    select(E.id)
+    .where(E.id.in_(IDS), E.owner == bindparam("held_by"))
+    .order_by(E.id)
+    # Without passing over locked rows: an execution that is being written is the one to hold on to.
+    .with_for_update()
+)
+RENEWED = update(workflow_execution).where(E.id.in_(IDS)).values(lease_until=bindparam("until"))
+NEXT_DUE = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
+JOURNALS = select(node_execution).where(J.execution_id.in_(IDS))
+SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
+TAKEN: Mapping[str, object] = {
+    "owner": bindparam("new_owner"),
+    "lease_until": bindparam("until"),
+    "fence": E.fence + 1,
+    "resume_at": None,
+    "updated_at": AT,
+}
+RESUMED = {
+    **TAKEN,
+    "status": ExecutionStatus.RESUMING.value,
+    "resumed_at": AT,
+    "resumed_by": bindparam("new_owner"),
+}
+TAKEN_OVER = {**TAKEN, "takeovers": E.takeovers + 1}
+
+
+def _chosen(wanted: ColumnElement[bool], order: ColumnElement[Any]) -> Select[Any]:
+    """In the order of what chooses them: the longest due first, and along that column's index."""
+    return select(E.id).where(wanted).order_by(order, E.id).limit(bindparam("most"))
+
+
+def _claim(chosen: Select[Any], values: Mapping[str, object]) -> Claim:
+    return Claim(workflow_execution, chosen, values, list(E))
+
+
+DUE = _claim(
+    _chosen(and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(LIVE_AND_PARKED)), E.resume_at), RESUMED
+)
+ABANDONED = _claim(_chosen(E.lease_until < AT, E.lease_until), TAKEN_OVER)
 
 
 class Starting:
@@ -74,8 +139,7 @@ class Progressing:
 
 
 def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any, Any, Any, Any]]:
-    chosen = select(E.id, E.fence, E.status, E.takeovers).where(E.id.in_(sorted(ids)))
-    return {row.id: row for row in connection.execute(chosen.order_by(E.id).with_for_update())}
+    return {row.id: row for row in connection.execute(LOCKED, {"ids": sorted(ids)})}
 
 
 def _fence(locked: Mapping[str, Row[Any, Any, Any, Any]], item: Progress) -> int | None:
@@ -115,8 +179,7 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
 
 
 def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
-    found = select(S.execution_id).where(S.execution_id.in_(ids)).distinct()
-    return set(connection.scalars(found))
+    return set(connection.scalars(REACHED, {"ids": ids}))
 
 
 class ExecutionRepository:
@@ -157,71 +220,38 @@ class ExecutionRepository:
         return await self._database.write(work)
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
-        mine = select(execution_signal).join(workflow_execution, E.id == S.execution_id)
-        wanted = mine.where(E.owner == owner).order_by(S.id)
-        return await self._database.read(lambda connection: _signals_of(connection.execute(wanted)))
+        return await self._database.read(
+            lambda connection: _signals_of(connection.execute(SIGNALS, {"held_by": owner}))
+        )
 
     async def renew(self, owner: str, ids: Sequence[str]) -> Collection[str]:
         def work(connection: Connection) -> Sequence[str]:
-            # Without passing over locked rows: an execution that is being written is the one to hold on to.
-            locked = select(E.id).where(E.id.in_(ids), E.owner == owner).order_by(E.id).with_for_update()
-            mine = connection.scalars(locked).all()
-            until = now(connection) + self._lease
-            connection.execute(update(workflow_execution).where(E.id.in_(mine)).values(lease_until=until))
+            mine = connection.scalars(HELD, {"ids": ids, "held_by": owner}).all()
+            connection.execute(RENEWED, {"ids": mine, "until": now(connection) + self._lease})
             return mine
 
         return await self._database.write(work)
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
-        def due(at: datetime) -> ColumnElement[bool]:
-            return and_(E.resume_at <= at, E.owner.is_(None), E.status.in_(LIVE_AND_PARKED))
-
-        return await self._claim(owner, limit, due, E.resume_at, resumed=True)
+        return await self._claim(DUE, owner, limit)
 
     async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
-        return await self._claim(owner, limit, lambda at: E.lease_until < at, E.lease_until, resumed=False)
+        return await self._claim(ABANDONED, owner, limit)
 
     async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
-        def earlier(_: datetime) -> ColumnElement[bool]:
-            return and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
-
-        return await self._claim(owner, limit, earlier, E.owner, resumed=False)
+        earlier = and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
+        return await self._claim(_claim(_chosen(earlier, E.owner), TAKEN_OVER), owner, limit)
 
     async def next_due(self) -> datetime | None:
-        free = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
-        return await self._database.read(lambda connection: connection.scalar(free))
+        return await self._database.read(lambda connection: connection.scalar(NEXT_DUE))
 
-    async def _claim(
-        self,
-        owner: str,
-        limit: int,
-        wanted: Callable[[datetime], ColumnElement[bool]],
-        order: ColumnElement[Any],
-        resumed: bool,
-    ) -> Sequence[OwnedExecution]:
-        """In the order of what chooses them: the longest due first, and along that column's index."""
-
+    async def _claim(self, claim: Claim, owner: str, limit: int) -> Sequence[OwnedExecution]:
         def work(connection: Connection) -> list[OwnedExecution]:
             at = now(connection)
-            values = _taken(owner, at, self._lease, resumed)
-            chosen = select(E.id).where(wanted(at)).order_by(order, E.id).limit(limit)
-            rows = claim(connection, workflow_execution, chosen, values, list(E))
+            rows = claim.run(connection, at=at, until=at + self._lease, new_owner=owner, most=limit)
             return _with_journals(connection, rows)
 
         return await self._database.write(work)
-
-
-def _taken(owner: str, at: datetime, lease: timedelta, resumed: bool) -> dict[str, object]:
-    taken = {
-        "owner": owner,
-        "lease_until": at + lease,
-        "fence": E.fence + 1,
-        "resume_at": None,
-        "updated_at": at,
-    }
-    if resumed:
-        return {**taken, "status": ExecutionStatus.RESUMING, "resumed_at": at, "resumed_by": owner}
-    return {**taken, "takeovers": E.takeovers + 1}
 
 
 def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
@@ -229,10 +259,9 @@ def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[Own
     if not rows:
         return []
     ids = [row.id for row in rows]
-    for row in connection.execute(select(node_execution).where(J.execution_id.in_(ids))):
+    for row in connection.execute(JOURNALS, {"ids": ids}):
         journals[row.execution_id].append(_journal_of(row))
-    reached = select(execution_signal).where(S.execution_id.in_(ids)).order_by(S.id)
-    signals = _signals_of(connection.execute(reached))
+    signals = _signals_of(connection.execute(SIGNALS_OF, {"ids": ids}))
     return [_owned(row, journals[row.id], signals.get(row.id, ())) for row in rows]
 
 

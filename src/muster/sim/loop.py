@@ -73,9 +73,10 @@ class _Task(asyncio.Task[T]):
 
 
 class SimulatedLoop(asyncio.AbstractEventLoop):
-    """The event loop. `step` is told the time, the owner's name and the callback of every step."""
+    """The event loop. `step`, if there is one, is told the time, the owner's name and the callback of every
+    step."""
 
-    def __init__(self, chance: Random, step: Step, most_steps: int) -> None:
+    def __init__(self, chance: Random, step: Step | None, most_steps: int) -> None:
         self._chance = chance
         self._step = step
         self._most_steps = most_steps
@@ -224,7 +225,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         elif not handle.cancelled() and self._lives(owner, handle):
             # Work takes time, so that a deadline can pass while something else is still running.
             self._now += int(chance.random() * 50)
-            self._step(self._now, "world" if owner is None else owner.name, _description(handle))
+            if self._step is not None:
+                self._step(self._now, "world" if owner is None else owner.name, _description(handle))
             handle._run()
 
     def _lives(self, owner: Owner | None, handle: asyncio.Handle) -> bool:

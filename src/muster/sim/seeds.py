@@ -38,5 +38,14 @@ def run_in(world: World, scenario: Scenario) -> Failure | None:
 
 
 def first_failure(scenario: Scenario, seeds: Iterable[int]) -> Failure | None:
-    """Run seeds until one fails."""
-    return next((failure for seed in seeds if (failure := run_in(World(seed), scenario))), None)
+    """Run seeds until one fails, without a trace; that one is run again with it."""
+    for seed in seeds:
+        failure = run_in(World(seed, traced=False), scenario)
+        if failure is not None:
+            return run_in(World(seed), scenario) or _unrepeatable(failure)
+    return None
+
+
+def _unrepeatable(failure: Failure) -> Failure:
+    """The simulation itself is wrong then, and must say so rather than nothing."""
+    return Failure(failure.seed, [*failure.wrong, "run again, all was well: it does not repeat"], [])

@@ -1,8 +1,11 @@
 """A world to run things in: virtual time, processes that can crash, chance from one seed, and a trace."""
 
 import asyncio
+import gc
+import logging
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import Context, copy_context
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -92,13 +95,18 @@ def current_process() -> Process | None:
 
 
 class World:
-    """One simulated run. Everything in it that is not decided by code is drawn from `seed`."""
+    """One simulated run. Everything in it that is not decided by code is drawn from `seed`.
 
-    def __init__(self, seed: int, most_steps: int = 1_000_000) -> None:
+    Without a trace it is the same run, and faster.
+    """
+
+    def __init__(self, seed: int, most_steps: int = 1_000_000, traced: bool = True) -> None:
         self.seed = seed
+        self.traced = traced
         self._trace: list[tuple[int, str, str]] = []
+        step = self._record if traced else None
         # asyncio itself leaves out what an event loop does not offer: sockets, signals, subprocesses.
-        self.loop = SimulatedLoop(self.chance("schedule"), self._record, most_steps)  # type: ignore[abstract]
+        self.loop = SimulatedLoop(self.chance("schedule"), step, most_steps)  # type: ignore[abstract]
         self.clock = SimulatedClock(self.loop)
         self.ids = SeededIds(self.clock, self.chance("ids"))
 
@@ -115,7 +123,8 @@ class World:
 
     def note(self, who: str, what: str) -> None:
         """Write a line into the trace."""
-        self._record(self.loop.microseconds, who, what)
+        if self.traced:
+            self._record(self.loop.microseconds, who, what)
 
     def _record(self, microseconds: int, who: str, what: str) -> None:
         self._trace.append((microseconds, who, what))
@@ -128,15 +137,58 @@ class World:
         """Run `main` outside all processes until it returns, then end everything.
 
         An error that reached nobody (an exception in a callback, a failed task that none awaits) is raised
-        here.
+        here. What is logged goes into the trace.
         """
-        try:
-            result = self.loop.run_until_complete(main(self))
-            if self.loop.mistakes:
-                raise Unnoticed("; ".join(self.loop.mistakes))
-            return result
-        finally:
-            self.loop.close()
+        with _collecting_at_the_end(), _logging_into(self):
+            try:
+                result = self.loop.run_until_complete(main(self))
+                gc.collect()
+                if self.loop.mistakes:
+                    raise Unnoticed("; ".join(sorted(self.loop.mistakes)))
+                return result
+            finally:
+                self.loop.close()
+
+
+@contextmanager
+def _collecting_at_the_end() -> Iterator[None]:
+    """Keep the garbage collector out: when it comes depends on all that the process did before, and it is the
+    collector that finds failed tasks which nobody looked at. What was there before is not looked through."""
+    was_on = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
+def _logging_into(world: World) -> Iterator[None]:
+    """Let `muster` log into the trace of this run, and nowhere else."""
+    logger = logging.getLogger("muster")
+    before = logger.handlers[:], logger.level, logger.propagate
+    logger.handlers = [_TraceHandler(world)]
+    logger.setLevel(logging.INFO if world.traced else logging.CRITICAL + 1)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.handlers, level, logger.propagate = before
+        logger.setLevel(level)
+
+
+class _TraceHandler(logging.Handler):
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        told = record.getMessage() if error is None else f"{record.getMessage()}: {error!r}"
+        self._world.note(record.name, told)
 
 
 class Unnoticed(Exception):

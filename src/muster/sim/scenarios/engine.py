@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from random import Random
 from typing import TypeAlias
 
@@ -27,11 +27,11 @@ from muster.model.json import JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, EdgeType, Node
 from muster.sim.database import Fault, FaultyDatabase, by_chance
-from muster.sim.world import World
+from muster.sim.template import Template
+from muster.sim.world import BEGINNING, World
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.executions import ExecutionRepository
-from muster.store.open import inline_database
 from muster.store.tables import (
     execution_signal,
     metadata,
@@ -82,8 +82,7 @@ def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[s
 
 
 async def _story(world: World, make: MakeExecutions) -> list[str]:
-    survivor = inline_database(clock=world.clock)
-    await survivor.write(partial(_prepare, at=world.clock.now()))
+    survivor = _template().fresh(world.clock)
     ledger = Ledger(survivor)
     weather = _Weather(by_chance(world, "database", ODDS))
     database = FaultyDatabase(survivor, world, weather.choose)
@@ -124,7 +123,13 @@ def _judge(row: Row[tuple[object, ...]], ledger: Ledger) -> list[str]:
     return []
 
 
-def _prepare(connection: Connection, at: object) -> None:
+@cache
+def _template() -> Template:
+    return Template(_prepare)
+
+
+def _prepare(connection: Connection) -> None:
+    at = BEGINNING
     metadata.create_all(connection, TABLES)
     connection.execute(text(ENDS_ARE_FINAL))
     kinds = {"kind": "orchestrated", "status": "ACTIVE", "workflow_type": "MANUAL"}

@@ -32,9 +32,9 @@ class WatchedDatabase:
         """A write that went well since is no proof of the contrary: it may have had nothing to change."""
         return self._failed_at is None or self._seconds() - self._failed_at > REMEMBERED_SECONDS
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
         try:
-            return await self._database.write(work)
+            return await self._database.write(work, single=single)
         except (Unavailable, CommitUnknown) as error:
             only_busy = isinstance(error, GaveWay) or isinstance(error.__cause__, PoolTimeout)
             if not only_busy:

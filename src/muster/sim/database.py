@@ -76,7 +76,7 @@ class FaultyDatabase:
         self._travel = world.chance("database/travel")
         self.dialect_name = database.dialect_name
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
         return await self._ask(work, self._choose())
 
     async def read(self, work: Work[T]) -> T:

@@ -32,6 +32,11 @@ class Kind(Protocol[ItemIn, ResultOut]):
         """
         ...
 
+    @property
+    def is_single_statement(self) -> bool:
+        """Whether `write` runs one statement at most, however many items it gets."""
+        ...
+
     def write(self, connection: Connection, items: Sequence[ItemIn]) -> Sequence[ResultOut]:
         """Write all items, and answer one result for each, in their order.
 
@@ -219,11 +224,11 @@ class GroupCommitter:
         self._in_flight = []
 
     async def _commit(self, statements: list[list[_Write]]) -> list[object]:
-        return await self._database.write(
-            lambda connection: [
-                result for statement in statements for result in _execute(connection, statement)
-            ]
-        )
+        def work(connection: Connection) -> list[object]:
+            return [result for statement in statements for result in _execute(connection, statement)]
+
+        single = len(statements) == 1 and statements[0][0].kind.is_single_statement
+        return await self._database.write(work, single=single)
 
     def _blame(self, writes: list[_Write], refused: Exception) -> None:
         """The database refused these, and wrote none of them: a lone one is to blame, of more each half is

@@ -8,7 +8,7 @@ in the simulation (nothing runs beside it, so a run repeats exactly).
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from functools import partial
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, event
@@ -16,6 +16,7 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.util.concurrency import greenlet_spawn
 
 from muster.store.failures import is_gone, must_give_way, reason, waited_in_vain, was_cut_short
 
@@ -25,6 +26,7 @@ Work = Callable[[Connection], T]
 # Who gives way lets another through, so this many times in a row means trouble of another kind.
 MOST_ATTEMPTS = 10
 FAILED = "muster.failed"
+STATEMENTS = "muster_statements"
 
 
 class Unavailable(Exception):
@@ -47,9 +49,11 @@ class Database(Protocol):
     @property
     def dialect_name(self) -> str: ...
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
         """Run `work` in one transaction. When this returns, it is committed; when it raises anything but
         `CommitUnknown`, nothing was written.
+
+        `single`: it runs one statement, or none. PostgreSQL commits that by itself: one round trip for three.
 
         Where the database asks a transaction to give way to another, `work` runs again from its beginning:
         it changes nothing but the database. A statement that may fail has a savepoint around it
@@ -89,6 +93,28 @@ def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> 
     return result
 
 
+def by_itself(connection: Connection, work: Work[T]) -> T:
+    """Run work of a single statement without a transaction around it: the server gives it one."""
+    run: list[None] = []
+    own = connection.execution_options(isolation_level="AUTOCOMMIT", **{STATEMENTS: run})
+    try:
+        result = work(own)
+    except Exception as error:
+        # What the work itself raises comes too late: the statement before it is committed.
+        late = bool(run) and not isinstance(error, DBAPIError)
+        unknown = late or own.invalidated or is_gone(error)
+        _roll_back(own, error)
+        if unknown:
+            raise CommitUnknown(reason(error)) from error
+        if must_give_way(error):
+            raise _gave_way(error) from error
+        raise
+    except BaseException as error:
+        _roll_back(own, error)
+        raise
+    return result
+
+
 def _commit(connection: Connection) -> None:
     try:
         connection.commit()
@@ -122,6 +148,19 @@ def _roll_back(connection: Connection, because: BaseException | None) -> None:
         connection.invalidate(error)
 
 
+def count_statements(engine: Engine) -> None:
+    """See to it that what is said to be one statement is one: a second would be a commit of its own."""
+    event.listen(engine, "before_cursor_execute", _count_statement)
+
+
+def _count_statement(connection: Connection, *_: object) -> None:
+    run: list[None] | None = connection.get_execution_options().get(STATEMENTS)
+    if run:
+        raise RuntimeError("work that was to be a single statement runs another")
+    if run is not None:
+        run.append(None)
+
+
 def watch_failures(engine: Engine) -> None:
     """Remember on its connection that a statement failed, until a savepoint before it is restored."""
     event.listen(engine, "handle_error", _remember_failure)
@@ -150,6 +189,14 @@ def _refuse_swallowed_failure(connection: Connection) -> None:
         raise RuntimeError("a statement failed and the work went on: put a savepoint around it")
 
 
+def _kept(work: Work[T]) -> Work[T]:
+    return partial(in_transaction, work=work, keep=True)
+
+
+def _undone(work: Work[T]) -> Work[T]:
+    return partial(in_transaction, work=work, keep=False)
+
+
 class InlineDatabase:
     """SQLite on the event loop's own thread, for the simulation: every call is finished when it returns."""
 
@@ -158,11 +205,11 @@ class InlineDatabase:
         self._engine = engine
         self.dialect_name = engine.dialect.name
 
-    async def write(self, work: Work[T]) -> T:
-        return _connected(self._engine, work, keep=True)
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
+        return _connected(self._engine, _kept(work))
 
     async def read(self, work: Work[T]) -> T:
-        return _connected(self._engine, work, keep=False)
+        return _connected(self._engine, _undone(work))
 
     async def close(self) -> None:
         self._engine.dispose()
@@ -182,13 +229,13 @@ class ThreadedDatabase:
         self._readers = ThreadPoolExecutor(readers, "sqlite-reader")
         self.dialect_name = writing.dialect.name
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, _connected, self._writing, work, True)
+        return await loop.run_in_executor(self._writer, _connected, self._writing, _kept(work))
 
     async def read(self, work: Work[T]) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._readers, _connected, self._reading, work, False)
+        return await loop.run_in_executor(self._readers, _connected, self._reading, _undone(work))
 
     async def close(self) -> None:
         await asyncio.to_thread(self._end)
@@ -200,13 +247,13 @@ class ThreadedDatabase:
         self._writing.dispose()  # last: the last connection to leave folds the log into the file
 
 
-def _connected(engine: Engine, work: Work[T], keep: bool) -> T:
+def _connected(engine: Engine, work: Work[T]) -> T:
     try:
         connection = engine.connect()
-    except (DBAPIError, OSError, PoolTimeout) as error:
+    except (DBAPIError, OSError, EOFError, PoolTimeout) as error:
         raise Unavailable(reason(error)) from error
     with connection:
-        return in_transaction(connection, work, keep)
+        return work(connection)
 
 
 class AsyncDatabase:
@@ -214,14 +261,15 @@ class AsyncDatabase:
 
     def __init__(self, engine: AsyncEngine) -> None:
         watch_failures(engine.sync_engine)
+        count_statements(engine.sync_engine)
         self._engine = engine
         self.dialect_name = engine.dialect.name
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
         waited = False
         for attempt in range(1, MOST_ATTEMPTS):
             try:
-                return await self._once(work, keep=True)
+                return await self._once(work, single)
             except LockHeld:
                 # Half a minute has passed: once more, but not half a minute time and again.
                 if waited:
@@ -229,18 +277,18 @@ class AsyncDatabase:
                 waited = True
             except GaveWay:
                 await asyncio.sleep(attempt * 0.005)
-        return await self._once(work, keep=True)
+        return await self._once(work, single)
 
     async def read(self, work: Work[T]) -> T:
-        return await self._once(work, keep=False)
+        return await greenlet_spawn(_connected, self._engine.sync_engine, _undone(work))
 
     async def close(self) -> None:
         await self._engine.dispose()
 
-    async def _once(self, work: Work[T], keep: bool) -> T:
-        async with AsyncExitStack() as stack:
-            try:
-                connection = await stack.enter_async_context(self._engine.connect())
-            except (DBAPIError, OSError, EOFError, PoolTimeout) as error:
-                raise Unavailable(reason(error)) from error
-            return await connection.run_sync(in_transaction, work, keep)
+    async def _once(self, work: Work[T], single: bool) -> T:
+        # One greenlet for all of it, from taking a connection to giving it back.
+        engine = self._engine.sync_engine
+        # MariaDB's driver makes several statements of a large one.
+        if single and self.dialect_name == "postgresql":
+            return await greenlet_spawn(_connected, engine, partial(by_itself, work=work))
+        return await greenlet_spawn(_connected, engine, _kept(work))

@@ -26,6 +26,7 @@ class Recording:
     """Writes deliveries, each once: a repeat changes the row that is there."""
 
     key_may_repeat = False
+    is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[Delivery]) -> Sequence[None]:
         rows = {hash_of(item.key): _row(item) for item in items}

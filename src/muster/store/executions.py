@@ -102,6 +102,7 @@ class Starting:
     its commit got lost, is left as it is."""
 
     key_may_repeat = True
+    is_single_statement = False
 
     def __init__(self, lease: timedelta) -> None:
         self._lease = lease
@@ -121,6 +122,7 @@ class Progressing:
     """
 
     key_may_repeat = True
+    is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
         locked = _locked(connection, {item.execution_id for item in items})

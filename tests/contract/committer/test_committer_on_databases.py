@@ -39,6 +39,7 @@ class Step:
 @dataclass(frozen=True, eq=False)
 class Journal:
     key_may_repeat: bool = True
+    is_single_statement: bool = True
 
     def write(self, connection: Connection, items: Sequence[Step]) -> Sequence[int | None]:
         rows = [{"execution": step.execution, "number": step.number} for step in items]
@@ -51,6 +52,7 @@ class Hangup:
     """Makes the server throw its own connection out, in the middle of the transaction."""
 
     key_may_repeat: bool = True
+    is_single_statement: bool = False
 
     def write(self, connection: Connection, items: Sequence[None]) -> Sequence[None]:
         postgres = connection.dialect.name == "postgresql"

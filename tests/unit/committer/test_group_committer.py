@@ -26,6 +26,7 @@ class Notes:
 
     name: str = "notes"
     key_may_repeat: bool = True
+    is_single_statement: bool = False
 
     def write(self, connection: Connection, items: Sequence[str | None]) -> Sequence[int]:
         connection.execute(insert(NOTES), [{"text": item} for item in items])
@@ -35,6 +36,7 @@ class Notes:
 @dataclass(frozen=True)
 class Forgetful:
     key_may_repeat: bool = True
+    is_single_statement: bool = False
 
     def write(self, connection: Connection, items: Sequence[str]) -> Sequence[int]:
         return []
@@ -51,7 +53,7 @@ class HeldDatabase:
         self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[T], *, single: bool = False) -> T:
         self.asked += 1
         await self._turn.acquire()
         self.before()

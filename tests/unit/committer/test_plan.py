@@ -14,6 +14,7 @@ from muster.store.committer import plan
 class Named:
     name: str
     key_may_repeat: bool
+    is_single_statement: bool = False
 
     def write(self, connection: Connection, items: Sequence[object]) -> Sequence[None]:
         raise NotImplementedError("planning writes nothing")

@@ -9,6 +9,7 @@ LAYERS = [
     {"app"},
     {"sim"},
     {"api", "net", "store"},
+    {"plugin"},
     {"nodes"},
     {"engine"},
     {"definitions"},

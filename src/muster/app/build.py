@@ -19,11 +19,12 @@ from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
 from muster.api.parts import Parts
 from muster.api.rates import Rates
-from muster.app.catalogue import standard_catalogue
+from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.health import WatchedDatabase, checks
 from muster.app.network import network_effects
+from muster.app.plugins import PluginError, load_plugins
 from muster.app.settings import Settings
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
@@ -32,6 +33,8 @@ from muster.engine.handlers import Handlers
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.nodes import pure_handlers, wait_handlers
+from muster.plugin.calling import Threads
+from muster.plugin.registry import Plugged
 from muster.store.address import SQLITE, BadAddress, masked, parse_address
 from muster.store.audit import AuditLog
 from muster.store.committer import GroupCommitter
@@ -89,6 +92,9 @@ async def opened(
     ids = ids or TimeOrderedIds(clock)
     audience = _audience(settings)
     async with AsyncExitStack() as stack:
+        threads = Threads()
+        stack.callback(threads.close)
+        plugged = plugged_in(settings, threads)
         file = sqlite_file(settings)
         if file is not None:
             stack.enter_context(_claimed(file.parent))
@@ -96,9 +102,9 @@ async def opened(
             await migrated(migrating)
         database = WatchedDatabase(await stack.enter_async_context(_database(settings)))
         storage = _storage(database, clock)
-        catalogue = standard_catalogue()
+        catalogue = catalogue_with(plugged)
         data = await stack.enter_async_context(
-            data_parts(database, clock, _vault(settings), settings.data_dir, file)
+            data_parts(database, clock, _vault(settings), settings.data_dir, file, plugged)
         )
         limits = Limits(bytes=settings.api.body_limit)
         library = Library(
@@ -112,7 +118,11 @@ async def opened(
         stack.push_async_callback(committer.close)
         deliveries = DeliveryRepository(database, committer)
         effects = await stack.enter_async_context(network_effects(settings, deliveries, storage.templates))
-        handlers = Handlers({**effects, **data.effects}, pure_handlers(), wait_handlers())
+        handlers = Handlers(
+            {**effects, **data.effects, **plugged.effects},
+            {**pure_handlers(), **plugged.pures},
+            {**wait_handlers(), **plugged.waits},
+        )
         control = await stack.enter_async_context(
             running_engine(
                 settings, database, committer, storage.workflows, library, catalogue, handlers, clock, ids
@@ -202,6 +212,14 @@ async def migrated(database: Database) -> list[str]:
     if made:
         _log.info("migrated", revisions=made)
     return made
+
+
+def plugged_in(settings: Settings, threads: Threads) -> Plugged:
+    """What plug-ins add. Raises `CannotOpen`."""
+    try:
+        return load_plugins(settings.plugins, threads)
+    except PluginError as error:
+        raise CannotOpen(str(error)) from error
 
 
 def sqlite_file(settings: Settings) -> Path | None:

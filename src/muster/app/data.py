@@ -9,8 +9,8 @@ from muster.api.registry_parts import Registries
 from muster.engine.handlers import Effect
 from muster.kit.clock import Clock
 from muster.nodes.action import Action
-from muster.nodes.data_ports import ActionFunction
 from muster.nodes.query import Query
+from muster.plugin.registry import Plugged
 from muster.store.database import Database
 from muster.store.queries import ActionRepository, QueryRepository, RegisteredRepository
 from muster.store.secrets import SecretRepository
@@ -33,21 +33,22 @@ async def data_parts(
     vault: Vault | None,
     folder: Path,
     own: Path | None,
-    functions: Mapping[str, ActionFunction] | None = None,
+    plugged: Plugged,
 ) -> AsyncIterator[DataParts]:
-    """What runs on other databases; their pools are closed at the end. `functions` are plug-ins' actions."""
+    """What runs on other databases; their pools are closed at the end. What plug-ins add comes first, and
+    nobody can register anything under its keys."""
     sources = SourceRepository(database, clock, vault, folder, own)
-    registered = RegisteredRepository(database)
+    registered = RegisteredRepository(database, plugged.sql_queries)
     registries = Registries(
         sources,
-        QueryRepository(database, clock),
-        ActionRepository(database, clock),
+        QueryRepository(database, clock, frozenset(plugged.result_keys)),
+        ActionRepository(database, clock, frozenset(plugged.actions)),
         SecretRepository(database, clock, vault),
     )
     runner = SqlRunner(sources, clock)
     effects: dict[str, Effect] = {
-        "QUERY": Query(registered, runner),
-        "ACTION": Action(registered, runner, functions or {}),
+        "QUERY": Query(registered, runner, plugged.queries, plugged.result_keys),
+        "ACTION": Action(registered, runner, plugged.actions),
     }
     try:
         yield DataParts(registries, registered, effects)

@@ -223,6 +223,10 @@ class Settings(Group):
         default=None,
         description="What encrypts secrets: 32 bytes in Base64; several with commas, the newest first.",
     )
+    plugins: Names = Field(
+        default=(),
+        description="Modules whose `register` adds to Muster, beside the plug-ins that are installed.",
+    )
     database: DatabaseSettings = DatabaseSettings()
     oidc: OidcSettings = OidcSettings()
     api: ApiSettings = ApiSettings()

@@ -80,6 +80,12 @@ class ActionFunction(Protocol):
     async def __call__(self, params: JsonObject, call: Call) -> Json | Failure: ...
 
 
+class QueryFunction(Protocol):
+    """A query written in Python, handed over by a plug-in. What it answers are its rows."""
+
+    async def __call__(self, params: JsonObject, call: Call) -> list[Json] | Failure: ...
+
+
 class InUse(Exception):
     """It cannot go: something else that is registered uses it."""
 

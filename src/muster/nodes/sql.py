@@ -54,10 +54,15 @@ def check_query(query: PrebuiltQuery) -> tuple[Problem, ...]:
     if _first_word(query.sql) not in READS:
         message = f"A query begins with {', '.join(sorted(READS))}: what writes is an action."
         found.append(Problem("NOT_A_QUERY", "/sql", message))
-    if not re.fullmatch(r"[A-Za-z]\w*", query.result_key, re.ASCII) or query.result_key in KEPT_NAMES:
-        message = f"`{query.result_key}` cannot be a name in the context: choose another `resultKey`."
-        found.append(Problem("INVALID_VALUE", "/resultKey", message))
-    return tuple(found)
+    return (*found, *check_result_key(query.result_key))
+
+
+def check_result_key(name: str) -> tuple[Problem, ...]:
+    """Whether rows can go into the context under this name."""
+    if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) and name not in KEPT_NAMES:
+        return ()
+    message = f"`{name}` cannot be a name in the context: choose another `resultKey`."
+    return (Problem("INVALID_VALUE", "/resultKey", message),)
 
 
 def check_action(action: ActionDefinition) -> tuple[Problem, ...]:

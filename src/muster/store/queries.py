@@ -1,11 +1,12 @@
 """Queries and actions, as administrators register them and as workflows call them."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, select
 
+from muster.definitions.ports import Taken
 from muster.kit.clock import Clock
 from muster.model.problems import Problem
 from muster.model.registered import ActionDefinition, PrebuiltQuery, RegisteredNames
@@ -32,11 +33,16 @@ def _action(row: Row[Any]) -> ActionDefinition:
 
 
 class QueryRepository:
-    def __init__(self, database: Database, clock: Clock) -> None:
+    """`reserved` are keys that plug-ins have: nobody would ever reach what is registered under them."""
+
+    def __init__(self, database: Database, clock: Clock, reserved: Container[str] = frozenset()) -> None:
         self._registry = Registry(database, clock, Kind(prebuilt_query, "key", _query, _no_source))
+        self._reserved = reserved
 
     async def create(self, query: PrebuiltQuery, audit: AuditEntry) -> PrebuiltQuery:
         """Raises `Taken`, and `AuthorError` if there is no such data source."""
+        if query.key in self._reserved:
+            raise Taken(query.key)
         return await self._registry.create(asdict(query), audit)
 
     async def replace(
@@ -56,11 +62,16 @@ class QueryRepository:
 
 
 class ActionRepository:
-    def __init__(self, database: Database, clock: Clock) -> None:
+    """`reserved` are keys that plug-ins have."""
+
+    def __init__(self, database: Database, clock: Clock, reserved: Container[str] = frozenset()) -> None:
         self._registry = Registry(database, clock, Kind(action_definition, "key", _action, _no_source))
+        self._reserved = reserved
 
     async def create(self, action: ActionDefinition, audit: AuditEntry) -> ActionDefinition:
         """Raises `Taken`, and `AuthorError` if there is no such data source."""
+        if action.key in self._reserved:
+            raise Taken(action.key)
         return await self._registry.create(_action_row(action), audit)
 
     async def replace(
@@ -86,12 +97,15 @@ def _action_row(action: ActionDefinition) -> dict[str, object]:
 
 
 class RegisteredRepository:
-    """`nodes.data_ports.Registered` on a database: an institute's own comes before what is shared by all."""
+    """`nodes.data_ports.Registered` on a database: an institute's own comes before what is shared by all, and
+    `given`, what comes with plug-ins, before both."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, given: Mapping[str, PrebuiltQuery] | None = None) -> None:
+        self._database, self._given = database, given or {}
 
     async def query(self, institute_id: str, key: str) -> PrebuiltQuery | None:
+        if key in self._given:
+            return self._given[key]
         row = await self._first(prebuilt_query, institute_id, key)
         return None if row is None else _query(row)
 

@@ -12,6 +12,7 @@ from muster.definitions.render import Format
 
 if TYPE_CHECKING:
     from muster.model.json import Json, JsonObject
+    from muster.model.node_type import Catalogue
     from muster.model.problems import Problem
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE…", help="JSON or YAML; `-` reads standard input.")]
@@ -25,7 +26,10 @@ def validate(files: Files, as_json: AsJson = False) -> None:
 
     Exits with 0 if all are valid (warnings do not count), 1 if one is not, 2 if a file cannot be read.
     """
-    verdicts = [(name, *_problems(name)) for name in files]
+    from muster.app.cli.opening import catalogue
+
+    known = catalogue()
+    verdicts = [(name, *_problems(name, known)) for name in files]
     if as_json:
         print_json([_verdict(name, problems) for name, _, problems in verdicts])
     else:
@@ -36,9 +40,8 @@ def validate(files: Files, as_json: AsJson = False) -> None:
         raise Stop("", UNUSABLE if _UNREADABLE in errors else FAILED)
 
 
-def _problems(name: str) -> "tuple[str, list[Problem]]":
+def _problems(name: str, catalogue: "Catalogue") -> "tuple[str, list[Problem]]":
     """The file's text, and all that is wrong with it."""
-    from muster.app.catalogue import standard_catalogue
     from muster.definitions import text
     from muster.definitions.check import check
     from muster.model.problems import AuthorError, Problem
@@ -51,7 +54,7 @@ def _problems(name: str) -> "tuple[str, list[Problem]]":
         document = text.read(raw)
     except AuthorError as error:
         return "", list(error.problems)
-    return raw.decode("utf-8-sig"), list(check(document, standard_catalogue()).problems)
+    return raw.decode("utf-8-sig"), list(check(document, catalogue).problems)
 
 
 def _verdict(name: str, problems: "list[Problem]") -> "JsonObject":
@@ -90,22 +93,22 @@ def diagram(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Draw a definition: nodes, edges, and for JSON the steps of each node in words."""
-    from muster.app.catalogue import standard_catalogue
+    from muster.app.cli.opening import catalogue
     from muster.definitions import text
     from muster.definitions.check import check
     from muster.definitions.diagram import draw
     from muster.definitions.render import render
     from muster.model.problems import AuthorError
 
-    catalogue = standard_catalogue()
+    known = catalogue()
     try:
-        checked = check(text.read(read_input(file)), catalogue)
+        checked = check(text.read(read_input(file)), known)
     except AuthorError as error:
         stop(f"{file}: {error}", FAILED)
     if checked.definition is None:
         _print_problems(file, "", list(checked.problems))
         raise Stop("", FAILED)
-    made = render(draw(checked.definition, catalogue), form)
+    made = render(draw(checked.definition, known), form)
     drawn = made if isinstance(made, str) else json.dumps(made, indent=2, ensure_ascii=False)
     if output is None:
         typer.echo(drawn.rstrip("\n"))

@@ -11,6 +11,7 @@ from muster.app.load import Loaded, SettingsError, load
 
 if TYPE_CHECKING:
     from muster.app.build import Storage
+    from muster.model.node_type import Catalogue
 
 
 def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
@@ -18,6 +19,18 @@ def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
         return load(os.environ, flags or {}, Path.cwd())
     except SettingsError as error:
         stop(str(error))
+
+
+def catalogue() -> "Catalogue":
+    """What definitions may refer to here, plug-ins included."""
+    from muster.app.catalogue import catalogue_with
+    from muster.app.plugins import PluginError, load_plugins
+    from muster.plugin.calling import Threads
+
+    try:
+        return catalogue_with(load_plugins(loaded_settings().settings.plugins, Threads()))
+    except PluginError as error:
+        stop(str(error), UNAVAILABLE)
 
 
 @asynccontextmanager

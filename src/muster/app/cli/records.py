@@ -192,11 +192,11 @@ async def _show(key: str, number: int | None) -> "tuple[Workflow, Version]":
 @node_types.command("ls")
 def list_node_types(as_json: AsJson = False) -> None:
     """List the types of node."""
-    from muster.nodes import builtin
+    from muster.app.cli.opening import catalogue
 
     rows = [
         {"name": t.name, "kind": t.kind.value, "category": t.category, "title": t.title}
-        for _, t in sorted(builtin().items())
+        for _, t in sorted(catalogue().node_types.items())
     ]
     if as_json:
         print_json(rows)
@@ -207,10 +207,10 @@ def list_node_types(as_json: AsJson = False) -> None:
 @node_types.command("show")
 def show_node_type(name: Annotated[str, typer.Argument(metavar="TYPE")]) -> None:
     """Print one type of node with the JSON Schema of its config and examples."""
+    from muster.app.cli.opening import catalogue
     from muster.kit.names import nearest
-    from muster.nodes import builtin
 
-    types = builtin()
+    types = catalogue().node_types
     found = types.get(name.upper())
     if found is None:
         close = nearest(name, types)

@@ -1,0 +1,159 @@
+"""Calling what a plug-in has written: never in the way of the event loop, and nothing but JSON comes back."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from math import isfinite
+from typing import Any, TypeAlias
+
+from muster.engine.handlers import Call, Done, Effect, Outcome, Pure, Suspend, Wait
+from muster.engine.state import Failure
+from muster.expr import compile_template
+from muster.model.json import Json, JsonObject
+from muster.model.registered import MOST_ROWS
+from muster.model.text import is_suitable
+from muster.nodes.data_ports import ActionFunction, QueryFunction
+from muster.nodes.handling import PerConfig
+from muster.nodes.resolved import BadParameter, object_of
+
+# What a plug-in's function is given and answers is its author's word; it is looked at when it comes.
+Written: TypeAlias = Callable[[JsonObject, Call], Any]
+
+AT_ONCE = 16
+DEEPEST = 64
+
+
+class Threads:
+    """Where functions run that are not asynchronous. A thread cannot be stopped: who gives up on one lets it
+    run to its end."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._executor = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="plug-in")
+
+    async def run(self, function: Written, params: JsonObject, call: Call) -> object:
+        context = copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, context.run, function, params, call)
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def is_asynchronous(function: Written) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  # an object with an asynchronous `__call__`
+    )
+
+
+def effect_of(function: Written, threads: Threads) -> Effect:
+    """An effect node's handler."""
+
+    async def effect(params: JsonObject, call: Call) -> Done | Failure:
+        own = {name: value for name, value in params.items() if name != "onItemError"}
+        answer = _outcome(await _called(function, own, call, threads))
+        return (
+            Failure("BadResult", "an effect cannot park the node") if isinstance(answer, Suspend) else answer
+        )
+
+    return effect
+
+
+def pure_of(function: Written) -> Pure:
+    """A pure node's handler: its config comes with its expressions resolved."""
+    compiled = PerConfig(compile_template)
+
+    def pure(config: JsonObject, call: Call) -> Done | Failure:
+        try:
+            params = object_of(compiled(config).resolve(call.scope), "config")
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad))
+        answer = _outcome(function(dict(params), call))
+        if isinstance(answer, Suspend):
+            return Failure("BadResult", "a node that only computes cannot park")
+        return answer
+
+    return pure
+
+
+def wait_of(function: Written) -> Wait:
+    """A waiting node's handler."""
+
+    def wait(params: JsonObject, call: Call) -> Outcome:
+        return _outcome(function(params, call))
+
+    return wait
+
+
+def action_of(function: Written, threads: Threads) -> ActionFunction:
+    async def act(params: JsonObject, call: Call) -> Json | Failure:
+        return _json(await _called(function, params, call, threads))
+
+    return act
+
+
+def query_of(function: Written, threads: Threads) -> QueryFunction:
+    async def ask(params: JsonObject, call: Call) -> list[Json] | Failure:
+        answer = _json(await _called(function, params, call, threads))
+        if isinstance(answer, Failure):
+            return answer
+        if not isinstance(answer, list):
+            return Failure("BadResult", "a query answers a list of rows")
+        if len(answer) > MOST_ROWS:
+            return Failure("TooManyRows", f"it finds more than {MOST_ROWS} rows, which is the most it may")
+        return answer
+
+    return ask
+
+
+async def _called(function: Written, params: JsonObject, call: Call, threads: Threads) -> object:
+    if is_asynchronous(function):
+        return await function(params, call)
+    return await threads.run(function, params, call)
+
+
+def _outcome(answer: object) -> Outcome:
+    """An outcome as it is; anything else is the output of a node that is done."""
+    if isinstance(answer, Failure | Suspend):
+        return answer
+    done = answer if isinstance(answer, Done) else Done(_unchecked(answer))
+    for value in (done.output, done.changes):
+        checked = _json(value)
+        if isinstance(checked, Failure):
+            return checked
+    return done
+
+
+def _json(answer: object) -> Json | Failure:
+    if isinstance(answer, Failure):
+        return answer
+    fault = json_fault(answer)
+    return _unchecked(answer) if fault is None else Failure("BadResult", f"what it answered {fault}")
+
+
+def _unchecked(answer: object) -> Json:
+    found: Json = answer  # type: ignore[assignment]  # `json_fault` looks at it
+    return found
+
+
+def json_fault(value: object, depth: int = 0) -> str | None:
+    """Why a value could not be kept as JSON; None: it could. What it holds is not repeated."""
+    if depth > DEEPEST:
+        return f"is nested deeper than {DEEPEST}"
+    match value:
+        case None | bool() | int():
+            return None
+        case float():
+            return None if isfinite(value) else "holds a number that is not finite"
+        case str():
+            return None if is_suitable(value) else "holds text that cannot be kept: NUL, or half a character"
+        case list():
+            return next((f for each in value if (f := json_fault(each, depth + 1))), None)
+        case dict():
+            if not all(isinstance(key, str) for key in value):
+                return "holds an object with a key that is no text"
+            inner = [*value, *value.values()]
+            return next((f for each in inner if (f := json_fault(each, depth + 1))), None)
+        case _:
+            return f"holds a {type(value).__name__}, which is not JSON"

@@ -44,6 +44,7 @@ from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
 from muster.definitions.ports import Stale, Taken
 from muster.engine.control import Conflict
+from muster.engine.ports import NotWritten
 from muster.model.problems import AuthorError, Problem
 from muster.model.stored import BadCursor
 from muster.nodes.data_ports import InUse, NotConfigured
@@ -104,6 +105,7 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         ClientDisconnect: _left,
         Exception: _answering(lambda error: our_fault()),
     }
+    found[NotWritten] = _not_written(parts.unavailable)
     found.update(dict.fromkeys(parts.unavailable, _unavailable))
     found.update(dict.fromkeys(parts.unknown, _unknown))
     return found
@@ -173,7 +175,7 @@ async def _left(request: Request, error: ClientDisconnect) -> Response:
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:
-    _log.warning("database unavailable", reason=str(error))
+    _log.debug("database unavailable", reason=str(error))
     return refusal(
         Refused(
             Code.UNAVAILABLE,
@@ -183,8 +185,18 @@ async def _unavailable(request: Request, error: Exception) -> Response:
     )
 
 
+def _not_written(unavailable: tuple[type[Exception], ...]) -> Handler:
+    """What the engine was told by the store, in the store's own words."""
+
+    async def handler(request: Request, error: NotWritten) -> Response:
+        nothing = isinstance(error.__cause__, unavailable)
+        return await (_unavailable if nothing else _unknown)(request, error)
+
+    return handler
+
+
 async def _unknown(request: Request, error: Exception) -> Response:
-    _log.error("commit outcome unknown", reason=str(error))
+    _log.debug("commit outcome unknown", reason=str(error))
     return refusal(
         Refused(
             Code.OUTCOME_UNKNOWN, "The database left during the commit. It may have been written: look first."

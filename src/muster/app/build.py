@@ -1,7 +1,7 @@
 """The one place where everything is put together: plain constructor calls, no globals."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -76,11 +76,12 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """A built application."""
+    """A built application. `retire` says that its end is near: it takes no further work."""
 
     api: ASGIApp
     library: Library
     control: Control
+    retire: Callable[[], None]
 
 
 @asynccontextmanager
@@ -111,7 +112,7 @@ async def opened(
             storage.workflows, storage.templates, catalogue, ids, limits, registered=data.registered
         )
         uses = TokenUses(storage.tokens.touch, clock)
-        await stack.enter_async_context(noting(uses))
+        await stack.enter_async_context(noting(uses, (Unavailable, CommitUnknown)))
         http = await stack.enter_async_context(httpx.AsyncClient(timeout=10.0, follow_redirects=False))
         registry = _registry(settings)
         committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
@@ -123,7 +124,7 @@ async def opened(
             {**pure_handlers(), **plugged.pures},
             {**wait_handlers(), **plugged.waits},
         )
-        control = await stack.enter_async_context(
+        engine = await stack.enter_async_context(
             running_engine(
                 settings, database, committer, storage.workflows, library, catalogue, handlers, clock, ids
             )
@@ -133,7 +134,7 @@ async def opened(
         parts = Parts(
             version=version("muster"),
             library=library,
-            control=control,
+            control=engine.control,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
             audit=AuditLog(database),
@@ -151,7 +152,7 @@ async def opened(
             metrics_open=settings.oidc.issuer_uri is None and is_loopback_host(settings.host),
             web="web" in settings.roles,
         )
-        yield House(create_api(parts), library, control)
+        yield House(create_api(parts), library, engine.control, engine.retire)
 
 
 @asynccontextmanager

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 
 from prometheus_client import CollectorRegistry, Histogram
@@ -28,9 +29,6 @@ from muster.store.workflows import WorkflowRepository
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
-LEASE = timedelta(seconds=30)
-GRACE_SECONDS = 10.0
-
 
 class CommitMetrics:
     """How large the committer's batches are, and how long they take."""
@@ -48,6 +46,14 @@ class CommitMetrics:
         self._seconds.observe(seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """How others reach executions, and how this process is told that its end is near."""
+
+    control: Control
+    retire: Callable[[], None]
+
+
 @asynccontextmanager
 async def running_engine(
     settings: Settings,
@@ -59,23 +65,31 @@ async def running_engine(
     handlers: Handlers,
     clock: Clock,
     ids: Ids,
-) -> AsyncIterator[Control]:
-    """Drive executions until the end of the block; what runs then may finish for a while."""
-    executions = ExecutionRepository(database, committer, LEASE)
+) -> AsyncIterator[Engine]:
+    """Drive executions until the end of the block; nodes that run then may finish for a while.
+
+    Without the role `engine` nothing is driven: what is started here is ready for instances that have it.
+    """
+    lease = timedelta(seconds=settings.engine.lease)
+    executions = ExecutionRepository(database, committer, lease)
     programs = Programs(workflows.document, catalogue.node_types)
-    attempts = Attempts(handlers, executions, clock, random.random, LEASE)
+    attempts = Attempts(handlers, executions, clock, random.random, lease)
     driver = Driver(executions, attempts, clock, random.random)
     name = Name(settings.instance_id, ids.new())
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.
     alone = database.dialect_name == "sqlite"
-    instance = Instance(name, executions, driver, programs.of, clock, LEASE, alone=alone)
+    instance = Instance(name, executions, driver, programs.of, clock, lease, alone=alone)
     records = ExecutionRecords(database, clock)
-    running = asyncio.create_task(instance.run()) if "engine" in settings.roles else None
+    control = Control(instance, executions, records, library, programs, clock, ids)
+    if "engine" not in settings.roles:
+        instance.retire()
+        yield Engine(control, instance.retire)
+        return
+    running = asyncio.create_task(instance.run())
     try:
-        yield Control(instance, executions, records, library, programs, clock, ids)
+        yield Engine(control, instance.retire)
     finally:
-        if running is not None:
-            running.cancel()
-            with suppress(asyncio.CancelledError):
-                await running
-        await instance.drain(GRACE_SECONDS)
+        await instance.leave(settings.engine.shutdown_grace)
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running

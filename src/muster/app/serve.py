@@ -89,9 +89,21 @@ def bound(host: str, port: int) -> socket.socket:
     return found
 
 
+class _Server(uvicorn.Server):
+    """Says at once that the end has come, not only when the last open request is answered."""
+
+    def __init__(self, config: uvicorn.Config, retire: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._retire = retire
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._retire()
+        await super().shutdown(sockets)
+
+
 async def _serve(settings: Settings, listener: socket.socket, greet: bool) -> None:
     async with opened(settings) as house:
-        server = uvicorn.Server(
+        server = _Server(
             uvicorn.Config(
                 house.api,
                 http=BoundedProtocol,
@@ -104,7 +116,8 @@ async def _serve(settings: Settings, listener: socket.socket, greet: bool) -> No
                 backlog=settings.api.backlog,
                 timeout_keep_alive=settings.api.keep_alive,
                 timeout_graceful_shutdown=settings.api.shutdown_grace,
-            )
+            ),
+            house.retire,
         )
         if greet:
             _greet(settings, listener)

@@ -95,6 +95,21 @@ class ApiSettings(Group):
     )
 
 
+class EngineSettings(Group):
+    """How executions are owned and let go of."""
+
+    lease: float = Field(
+        default=30.0,
+        ge=1,
+        le=3_600,
+        description="Seconds after which others take over from an instance that is gone; all of them have the"
+        " same.",
+    )
+    shutdown_grace: float = Field(
+        default=20.0, ge=0, description="Seconds that nodes which run get to finish at the end."
+    )
+
+
 class LogSettings(Group):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="What is worth a line."
@@ -204,6 +219,7 @@ class Settings(Group):
         default_factory=this_instance,
         min_length=1,
         max_length=100,
+        pattern="^[^/]*$",  # what follows one is the incarnation: `a` would take what `a/b` holds for its own
         description="This process's place among its fellows, the same at every start; by default the host"
         " name, and with several workers their number behind it.",
     )
@@ -230,6 +246,7 @@ class Settings(Group):
     database: DatabaseSettings = DatabaseSettings()
     oidc: OidcSettings = OidcSettings()
     api: ApiSettings = ApiSettings()
+    engine: EngineSettings = EngineSettings()
     log: LogSettings = LogSettings()
     http: HttpSettings = HttpSettings()
     smtp: SmtpSettings = SmtpSettings()

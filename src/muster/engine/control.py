@@ -129,8 +129,9 @@ class Control:
         return [token for token in decode(found.state, {}, {}).tokens if token.phase in PARKED]
 
     async def wait(self, execution_id: str, actor: Caller, seconds: float) -> ExecutionDetail:
-        """The execution once it has ended, or as it is when the time is over."""
-        loop = asyncio.get_running_loop()
+        """The execution once it has ended, or as it is when the time is over, or when this instance leaves it
+        to others."""
+        loop, stays = asyncio.get_running_loop(), not self._instance.is_retired
         end = loop.time() + seconds
         while True:
             left = max(end - loop.time(), 0.0)
@@ -138,7 +139,8 @@ class Control:
                 async with asyncio.timeout(left):
                     await self._instance.ended(execution_id)
             found = await self.get(execution_id, actor)
-            if found.row.status in FINAL or loop.time() >= end:
+            leaves = stays and self._instance.is_retired
+            if found.row.status in FINAL or loop.time() >= end or leaves:
                 return found
             await asyncio.sleep(min(LOOK_EVERY, max(end - loop.time(), 0.0)))
 

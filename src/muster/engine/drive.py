@@ -56,8 +56,9 @@ class Driver:
         try:
             while True:
                 effects = await self._compute(live, todo)
-                under_way += [asyncio.create_task(self._attempts.run(live, effect)) for effect in effects]
-                if not under_way and not live.arrived and not self._due_shortly(live):
+                if not live.handed_on:
+                    under_way += [asyncio.create_task(self._attempts.run(live, effect)) for effect in effects]
+                if not under_way and not self._goes_on_shortly(live):
                     return await self._let_go(live)
                 settled, under_way = await self._wait(live, under_way)
                 todo = await self._take(live, settled)
@@ -115,8 +116,12 @@ class Driver:
         live.rows.append(row)
         return event
 
-    def _due_shortly(self, live: Live) -> bool:
+    def _goes_on_shortly(self, live: Live) -> bool:
         """Whether waiting here is better than parking: a delay of under a second needs no durable timer."""
+        if live.handed_on:
+            return False
+        if live.arrived:
+            return True
         due = live.state.resume_at
         return due is not None and not live.state.held and due - self._clock.now() <= SHORT_DELAY
 

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from muster.engine.drive import Driver
 from muster.engine.live import Live, begin, take_over
-from muster.engine.ports import Executions, Lost, NewExecution, OwnedExecution
+from muster.engine.ports import Executions, Lost, NewExecution, NotWritten, OwnedExecution
 from muster.engine.program import Program
 from muster.engine.state import Failure, GivenUp, Todo
 from muster.kit.clock import Clock
@@ -16,6 +17,7 @@ from muster.kit.loop import Loop
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
+LETTING_GO_SECONDS = 5.0
 # What brings its owner down five times in a row would bring down the sixth.
 MOST_TAKEOVERS = 5
 
@@ -65,25 +67,27 @@ class Instance:
         self._program = program
         self._clock = clock
         self._has_taken_back = False
+        self._renewed = 0.0
+        self._retired: float | None = None
         self._driven: dict[str, _Driven] = {}
-        self._due = Loop("due executions", self._due_pass)
-        self._loops = (
-            self._due,
-            Loop("abandoned executions", self._abandoned_pass),
-            Loop("signals", self._signals_pass),
-            Loop("leases", self._lease_pass),
-        )
+        self._due = Loop("due executions", self._due_pass, (NotWritten,))
+        self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
+        self._signals = Loop("signals", self._signals_pass, (NotWritten,))
+        self._leases = Loop("leases", self._lease_pass, (NotWritten,))
 
     async def start(self, new: NewExecution) -> None:
-        """Begin an execution: durable when this returns, and under way. Raises `NotWritten`."""
+        """Begin an execution: durable when this returns, and under way, or ready for whoever looks next if
+        this instance takes no work. Raises `NotWritten`."""
         program, asked = await self._program(new.version_id), _loop_time()
+        if self.is_retired:
+            return await self._executions.start(replace(new, owner=None))
         await self._executions.start(new)
-        self._spawn(*begin(new, program), asked)
+        return self._spawn(*begin(new, program), asked)
 
     async def run(self) -> None:
         """Look after everything until cancelled: first of all what this instance held before."""
         async with asyncio.TaskGroup() as loops:
-            for loop in self._loops:
+            for loop in (self._due, self._abandoned, self._signals, self._leases):
                 loops.create_task(loop.run())
 
     def wake(self) -> None:
@@ -95,14 +99,42 @@ class Instance:
         if driven := self._driven.get(execution_id):
             await asyncio.wait([driven.task])
 
-    async def drain(self, seconds: float) -> None:
-        """Let what is driven come to its next rest; what takes longer is left to whoever comes next."""
+    # --- leaving -----------------------------------------------------------------------------------------
+
+    @property
+    def is_retired(self) -> bool:
+        return self._retired is not None
+
+    def retire(self) -> None:
+        """Take no work from now on. Nodes that run may finish, and what follows them is handed on."""
+        if self._retired is None:
+            self._retired = _loop_time()
+            for driven in self._driven.values():
+                driven.live.hand_on()
+
+    async def leave(self, seconds: float) -> None:
+        """Let nodes that run finish until so many seconds after `retire`, and let go of everything: of what
+        takes longer, too. Whoever looks next goes on from the journal."""
+        self.retire()
+        assert self._retired is not None, "it has just retired"
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(self._retired + seconds):
+                await self._due.stop()
+                await self._abandoned.stop()
+                while self._driven:
+                    await asyncio.wait([driven.task for driven in self._driven.values()])
         tasks = [driven.task for driven in self._driven.values()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        try:
+            async with asyncio.timeout(LETTING_GO_SECONDS):
+                await self._executions.release(self.name.owner)
+        except (NotWritten, TimeoutError) as away:
+            log.warning("what this instance holds is free when its leases have run out: %s", away)
 
     # --- passes: each answers how many it took ------------------------------------------------------
 
@@ -123,10 +155,11 @@ class Instance:
         """Keep what is owned."""
         held, asked = [driven.live for driven in self._driven.values()], _loop_time()
         if held:
-            mine = await self._executions.renew(self.name.owner, [live.facts.id for live in held])
+            mine = set(await self._executions.renew(self.name.owner, [live.facts.id for live in held]))
             for live in held:
                 if live.facts.id in mine:
                     live.confirmed = asked
+        self._renewed = asked
 
     # --- timetables ------------------------------------------------------------------------------------
 
@@ -141,6 +174,9 @@ class Instance:
 
     async def _abandoned_pass(self) -> float:
         """Take back once, at the start: another that has this name by mistake is robbed only once."""
+        if _loop_time() - self._renewed > self._renew_every * 2:
+            # The database was away, or this process asleep: nobody is to take over from itself.
+            await self.renew()
         if not self._has_taken_back:
             if await self.take_back() == CLAIMED_AT_ONCE:
                 return 0.0
@@ -158,15 +194,27 @@ class Instance:
     async def _take(self, claim: Awaitable[Sequence[OwnedExecution]]) -> int:
         asked = _loop_time()
         taken = await claim
+        programs = {version: await self._found_program(version) for version in _versions(taken)}
         for owned in taken:
+            program = programs[owned.version_id]
+            if program is None:
+                continue
             try:
-                live, todo = self._taken_over(owned, await self._program(owned.version_id))
+                live, todo = self._taken_over(owned, program)
             except Exception:
                 # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
                 log.exception("execution %s cannot be taken up", owned.id)
             else:
                 self._spawn(live, todo, asked)
         return len(taken)
+
+    async def _found_program(self, version_id: int) -> Program | None:
+        try:
+            return await self._program(version_id)
+        except Exception:
+            # One line for all of its executions; their leases run out, and somebody tries again.
+            log.exception("executions of version %s cannot be taken up", version_id)
+            return None
 
     def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         live, todo = take_over(owned, program)
@@ -188,6 +236,8 @@ class Instance:
     def _spawn(self, live: Live, todo: Iterable[Todo], asked: float) -> None:
         # The lease began after it was asked for: counted from then, it ends here before it ends there.
         live.confirmed = asked
+        if self.is_retired:
+            live.hand_on()
         task = asyncio.create_task(self._drive(live, todo))
         self._driven[live.facts.id] = _Driven(live, task)
 
@@ -205,6 +255,10 @@ class Instance:
             driven = self._driven.get(execution_id)
             if driven is not None and driven.live is live:
                 del self._driven[execution_id]
+
+
+def _versions(taken: Sequence[OwnedExecution]) -> set[int]:
+    return {owned.version_id for owned in taken}
 
 
 def _loop_time() -> float:

@@ -40,7 +40,8 @@ class Live:
     `rows` are not written yet. `items` are the items of a visit that are done already, with their outputs, by
     key; `began` is when a visit that is not over began; `answers` are what woken visits were given. Signals
     have `arrived`, and when they are `taken` they stay with the store until the next checkpoint. `confirmed`
-    is when, by the loop's clock, the lease was last known to be this instance's.
+    is when, by the loop's clock, the lease was last known to be this instance's. Where this is `handed_on`,
+    nothing more begins here.
     """
 
     facts: Facts
@@ -56,12 +57,22 @@ class Live:
     taken: set[int] = field(default_factory=set)
     disturbance: "asyncio.Future[None] | None" = None
     confirmed: float = 0.0
+    handed_on: bool = False
+
+    def hand_on(self) -> None:
+        """Let whoever drives this finish what runs and leave the rest to another instance."""
+        self.handed_on = True
+        self._disturb()
 
     def receive(self, signals: Iterable[Signal]) -> None:
         """Put signals in front of whoever drives this. One that came before changes nothing."""
         fresh = {signal.id: signal for signal in signals if signal.id not in self.taken}
         self.arrived.update(fresh)
-        if fresh and self.disturbance is not None and not self.disturbance.done():
+        if fresh:
+            self._disturb()
+
+    def _disturb(self) -> None:
+        if self.disturbance is not None and not self.disturbance.done():
             self.disturbance.set_result(None)
 
     def take_signals(self) -> list[Event]:

@@ -58,7 +58,8 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it."""
+    """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it. One that is
+    `RUNNING` is handed on: it is due at once, for whoever looks next."""
 
     status: ExecutionStatus
     context: JsonObject
@@ -75,13 +76,13 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class NewExecution:
-    """An execution about to be written, owned by who writes it."""
+    """An execution about to be written, owned by who writes it; without an owner, due at once for anyone."""
 
     id: str
     workflow_id: str
     version_id: int
     institute_id: str
-    owner: str
+    owner: str | None
     context: JsonObject
     started_at: datetime
     trigger_id: str | None = None
@@ -129,10 +130,11 @@ class NotWritten(Exception):
 
 
 class Executions(Protocol):
-    """Executions and their journal. Every write of an owner carries its fence."""
+    """Executions and their journal. Every write of an owner carries its fence. Whatever is asked raises
+    `NotWritten` if the store is away."""
 
     async def start(self, new: NewExecution) -> None:
-        """Durable, running and owned when this returns. Raises `NotWritten`."""
+        """Durable, running and owned (or ready for anyone) when this returns. Raises `NotWritten`."""
         ...
 
     async def write(self, progress: Progress) -> None:
@@ -167,6 +169,11 @@ class Executions(Protocol):
     async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
         """Take what other owners hold whose names begin so, without waiting for their leases: they are
         earlier incarnations of this one."""
+        ...
+
+    async def release(self, owner: str) -> int:
+        """Let go of all that this owner holds, under new fences: it writes nothing more, and whoever looks
+        next takes them. Says how many there were."""
         ...
 
     async def next_due(self) -> datetime | None:

@@ -13,6 +13,7 @@ async def write_until_written(executions: Executions, progress: Progress) -> Non
     was away. Raises `Lost`."""
 
     def tell(away: Exception) -> None:
-        log.warning("execution %s: not written yet: %s", progress.execution_id, away)
+        # One of thousands that wait for the same store: that it is away is somebody else's line.
+        log.debug("execution %s: not written yet: %s", progress.execution_id, away)
 
     await until_it_works(lambda: executions.write(progress), NotWritten, tell)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
+    case,
     delete,
     func,
     select,
@@ -33,16 +34,24 @@ from muster.engine.ports import (
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
 from muster.store.committer import TROUBLE, GroupCommitter
-from muster.store.database import Database
+from muster.store.database import Database, Work
 from muster.store.dialect import Claim, insert_new, insert_rows, now, update_rows, upsert
 from muster.store.tables import execution_signal, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
+T = TypeVar("T")
 E = workflow_execution.c
 J = node_execution.c
 S = execution_signal.c
 JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
-LIVE_AND_PARKED = (ExecutionStatus.PAUSED, ExecutionStatus.WAITING)
+# What may be taken up when it is due and nobody owns it: what is parked, what was handed on, and what was
+# started by an instance that drives nothing.
+FREE_TO_TAKE = (
+    ExecutionStatus.PAUSED,
+    ExecutionStatus.WAITING,
+    ExecutionStatus.RUNNING,
+    ExecutionStatus.RESUMING,
+)
 
 # Statements are made once: that takes several times as long as running them.
 AT = bindparam("at", type_=UtcTime())
@@ -62,6 +71,13 @@ HELD = (
     # Without passing over locked rows: an execution that is being written is the one to hold on to.
     .with_for_update()
 )
+HELD_AT_ALL = select(E.id).where(E.owner == bindparam("held_by")).order_by(E.id).with_for_update()
+# Under a new fence: whoever held them writes nothing more.
+RELEASED = (
+    update(workflow_execution)
+    .where(E.id.in_(IDS))
+    .values(owner=None, lease_until=None, resume_at=AT, fence=E.fence + 1)
+)
 RENEWED = update(workflow_execution).where(E.id.in_(IDS)).values(lease_until=bindparam("until"))
 NEXT_DUE = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
 JOURNALS = select(node_execution).where(J.execution_id.in_(IDS))
@@ -75,7 +91,11 @@ TAKEN: Mapping[str, object] = {
 }
 RESUMED = {
     **TAKEN,
-    "status": ExecutionStatus.RESUMING.value,
+    # What was not parked does not resume: it goes on running.
+    "status": case(
+        (E.status == ExecutionStatus.RUNNING, ExecutionStatus.RUNNING.value),
+        else_=ExecutionStatus.RESUMING.value,
+    ),
     "resumed_at": AT,
     "resumed_by": bindparam("new_owner"),
 }
@@ -92,14 +112,14 @@ def _claim(chosen: Select[Any], values: Mapping[str, object]) -> Claim:
 
 
 DUE = _claim(
-    _chosen(and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(LIVE_AND_PARKED)), E.resume_at), RESUMED
+    _chosen(and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(FREE_TO_TAKE)), E.resume_at), RESUMED
 )
 ABANDONED = _claim(_chosen(E.lease_until < AT, E.lease_until), TAKEN_OVER)
 
 
 class Starting:
-    """Begins executions: they are there, running and owned. One that is there already, because the answer to
-    its commit got lost, is left as it is."""
+    """Begins executions: they are there, running, and owned or due at once for anyone. One that is there
+    already, because the answer to its commit got lost, is left as it is."""
 
     key_may_repeat = True
     is_single_statement = False
@@ -219,10 +239,10 @@ class ExecutionRepository:
                 connection.execute(due)
             return True
 
-        return await self._database.write(work)
+        return await self._write(work)
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
-        return await self._database.read(
+        return await self._read(
             lambda connection: _signals_of(connection.execute(SIGNALS, {"held_by": owner}))
         )
 
@@ -232,7 +252,15 @@ class ExecutionRepository:
             connection.execute(RENEWED, {"ids": mine, "until": now(connection) + self._lease})
             return mine
 
-        return await self._database.write(work)
+        return await self._write(work)
+
+    async def release(self, owner: str) -> int:
+        def work(connection: Connection) -> int:
+            mine = connection.scalars(HELD_AT_ALL, {"held_by": owner}).all()
+            connection.execute(RELEASED, {"ids": mine, "at": now(connection)})
+            return len(mine)
+
+        return await self._write(work)
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
         return await self._claim(DUE, owner, limit)
@@ -245,7 +273,7 @@ class ExecutionRepository:
         return await self._claim(_claim(_chosen(earlier, E.owner), TAKEN_OVER), owner, limit)
 
     async def next_due(self) -> datetime | None:
-        return await self._database.read(lambda connection: connection.scalar(NEXT_DUE))
+        return await self._read(lambda connection: connection.scalar(NEXT_DUE))
 
     async def _claim(self, claim: Claim, owner: str, limit: int) -> Sequence[OwnedExecution]:
         def work(connection: Connection) -> list[OwnedExecution]:
@@ -253,7 +281,19 @@ class ExecutionRepository:
             rows = claim.run(connection, at=at, until=at + self._lease, new_owner=owner, most=limit)
             return _with_journals(connection, rows)
 
-        return await self._database.write(work)
+        return await self._write(work)
+
+    async def _write(self, work: Work[T]) -> T:
+        try:
+            return await self._database.write(work)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
+
+    async def _read(self, work: Work[T]) -> T:
+        try:
+            return await self._database.read(work)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
 
 
 def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
@@ -302,7 +342,8 @@ def _new_row(new: NewExecution, at: datetime, until: datetime) -> dict[str, obje
         "given": new.context,
         "context": new.context,
         "owner": new.owner,
-        "lease_until": until,
+        "lease_until": until if new.owner else None,
+        "resume_at": None if new.owner else at,
         "fence": FIRST_FENCE,
         "parent_execution_id": new.parent_id,
         "tags": list(new.tags),
@@ -316,6 +357,7 @@ def _checkpoint_row(item: Progress, at: datetime, reached: bool) -> dict[str, ob
     """With its checkpoint an owner lets go: no owner, no lease, and a due time if it has one."""
     checkpoint = item.checkpoint
     assert checkpoint is not None, "asked only of those that have one"
+    at_once = reached or checkpoint.status is ExecutionStatus.RUNNING
     failure = checkpoint.failure
     return {
         "id": item.execution_id,
@@ -324,7 +366,7 @@ def _checkpoint_row(item: Progress, at: datetime, reached: bool) -> dict[str, ob
         "state": checkpoint.state,
         "output": checkpoint.output,
         "current_node_id": checkpoint.current_node,
-        "resume_at": at if reached and not checkpoint.is_final else checkpoint.resume_at,
+        "resume_at": at if at_once and not checkpoint.is_final else checkpoint.resume_at,
         "owner": None,
         "lease_until": None,
         "takeovers": 0,

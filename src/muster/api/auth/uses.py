@@ -41,9 +41,9 @@ class TokenUses:
 
 
 @asynccontextmanager
-async def noting(uses: TokenUses) -> AsyncIterator[None]:
-    """Write what is noted every minute, and once more at the end."""
-    writing = asyncio.create_task(Loop("token uses", uses.write).run())
+async def noting(uses: TokenUses, trouble: tuple[type[Exception], ...] = ()) -> AsyncIterator[None]:
+    """Write what is noted every minute, and once more at the end. `trouble` says that the store is away."""
+    writing = asyncio.create_task(Loop("token uses", uses.write, trouble).run())
     try:
         yield
     finally:

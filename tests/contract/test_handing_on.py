@@ -1,0 +1,138 @@
+"""An instance that leaves, or that drives nothing: what it has is there for the others, at once."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from clocks import NOON
+from engine_house import House, Told, chain, node
+from muster.engine.ports import JournalRow, Lost, Progress
+from muster.store.database import Database
+
+A_MOMENT = 0.01
+NO_END = 3600.0
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def leaving(database: Database, told: Told) -> House:
+    return House(database, told, "leaving")
+
+
+@pytest.fixture
+def staying(database: Database, told: Told, leaving: House) -> House:
+    house = House(database, told, "staying")
+    house.programs = leaving.programs
+    return house
+
+
+async def took_one_in_time(house: House) -> bool:
+    for _ in range(200):
+        if await house.instance.take_due():
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+async def test_a_node_that_runs_finishes_and_what_follows_is_handed_on(
+    leaving: House, staying: House, told: Told
+) -> None:
+    await leaving.define(chain(node("a"), node("b")))
+    told.pauses_at = "a"
+    execution = await leaving.start()
+    await told.hanging.wait()
+    going = asyncio.create_task(leaving.instance.leave(NO_END))
+    await asyncio.sleep(0)
+    told.go_on.set()
+    await going
+    row = await leaving.row(execution)
+    assert told.said == ["a"]
+    assert (row["status"], row["owner"], row["lease_until"]) == ("RUNNING", None, None)
+    assert await staying.instance.take_due() == 1
+    await staying.instance.ended(execution)
+    row = await leaving.row(execution)
+    assert told.said == ["a", "b"], "each once"
+    assert (row["status"], row["takeovers"]) == ("COMPLETED", 0)
+
+
+async def test_what_runs_beyond_the_grace_is_let_go_of_under_a_new_fence(
+    leaving: House, staying: House, told: Told
+) -> None:
+    await leaving.define(chain(node("a"), node("b")))
+    told.hangs_at = "b"
+    execution = await leaving.start()
+    await told.hanging.wait()
+    await leaving.instance.leave(A_MOMENT)
+    told.hangs_at = None
+    late = JournalRow("b", 1, "", 9, 1, "completed", NOON, NOON)
+    with pytest.raises(Lost):
+        await leaving.executions.write(Progress(execution, 1, (late,)))
+    assert await staying.instance.take_due() == 1
+    await staying.instance.ended(execution)
+    row = await staying.row(execution)
+    assert told.said == ["a", "b", "b"], "a was journaled; b, which had no result, is done again"
+    assert (row["status"], row["takeovers"]) == ("COMPLETED", 0)
+
+
+async def test_a_wait_of_less_than_a_second_is_handed_on_with_its_time(
+    leaving: House, staying: House, told: Told
+) -> None:
+    await leaving.define(chain(node("a", "SLEEP", config={"seconds": 0.9}), node("b")))
+    execution = await leaving.start()
+    await leaving.instance.leave(NO_END)
+    row = await leaving.row(execution)
+    assert (row["status"], row["owner"]) == ("PAUSED", None)
+    assert row["resume_at"] is not None
+    assert await took_one_in_time(staying)
+    await staying.instance.ended(execution)
+    assert (await staying.row(execution))["status"] == "COMPLETED"
+
+
+async def test_what_an_instance_that_drives_nothing_starts_is_ready_for_anyone(
+    leaving: House, staying: House, told: Told
+) -> None:
+    await leaving.define(chain(node("a")))
+    leaving.instance.retire()
+    execution = await leaving.start()
+    await leaving.instance.ended(execution)
+    row = await leaving.row(execution)
+    assert (row["status"], row["owner"]) == ("RUNNING", None)
+    assert told.said == []
+    assert await staying.instance.take_due() == 1
+    assert (await staying.row(execution))["status"] in ("RUNNING", "COMPLETED"), "it never paused"
+    await staying.instance.ended(execution)
+    row = await staying.row(execution)
+    assert (row["status"], row["owner"], row["resume_at"]) == ("COMPLETED", None, None)
+    assert told.said == ["a"]
+    assert await staying.instance.take_due() == 0
+
+
+async def test_what_others_hold_or_wait_for_is_not_let_go_of(leaving: House, staying: House) -> None:
+    await leaving.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
+    parked = await leaving.run()
+    before = await leaving.row(parked)
+    assert await leaving.executions.release(leaving.instance.name.owner) == 0
+    assert await leaving.row(parked) == before
+
+
+async def test_nobody_takes_over_from_itself_after_a_sleep_that_outlasted_its_lease(
+    leaving: House, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await leaving.define(chain(node("a")))
+    told.pauses_at = "a"
+    monkeypatch.setattr(leaving.executions, "_lease", timedelta(seconds=-1))
+    monkeypatch.setattr(leaving.executions._starting, "_lease", timedelta(seconds=-1))
+    execution = await leaving.start()
+    await told.hanging.wait()
+    monkeypatch.setattr(leaving.executions, "_lease", timedelta(seconds=30))
+    await leaving.instance._abandoned_pass()
+    told.go_on.set()
+    await leaving.instance.ended(execution)
+    row = await leaving.row(execution)
+    assert (row["status"], row["fence"]) == ("COMPLETED", 1)
+    assert told.said == ["a"]

@@ -12,6 +12,7 @@ import pytest
 from api_for_tests import Client
 from muster.app.build import House, opened
 from muster.app.demo import load_demo
+from muster.app.demo_workflows import demo_workflows
 from muster.app.settings import Settings
 from muster.kit.clock import SystemClock
 from muster.nodes.demo import ACTIONS, QUERIES, demo_actions, demo_queries
@@ -19,29 +20,6 @@ from muster.nodes.sql import check_action, check_query
 from muster.store.demo_database import make_demo_database
 from muster.store.open import FILE_NAME, sqlite_database
 
-ENROLLMENTS = {
-    "workflow": {
-        "name": "Student Enrollment Workflow",
-        "nodes": [
-            {"type": "QUERY", "config": {"prebuiltKey": "getNewEnrollments"}},
-            {
-                "type": "SEND_EMAIL",
-                "config": {
-                    "on": "#{newEnrollments}",
-                    "forEach": {
-                        "eval": "#{item}",
-                        "subject": "Welcome to #{item.courseName}",
-                        "body": "Your enrollment is confirmed",
-                    },
-                },
-            },
-            {
-                "type": "ACTION",
-                "config": {"actionType": "updateEnrollmentStatus", "on": "#{newEnrollments}"},
-            },
-        ],
-    }
-}
 RENEWALS = {
     "workflow": {
         "name": "Subscription Renewal Workflow",
@@ -76,69 +54,12 @@ RENEWALS = {
         ],
     }
 }
-NOTIFICATIONS = {
-    "workflow": {
-        "name": "Multi-Channel Notification",
-        "nodes": [
-            {"type": "QUERY", "config": {"prebuiltKey": "getUsersForNotification"}},
-            {
-                "type": "SEND_EMAIL",
-                "config": {
-                    "on": "#{users}",
-                    "forEach": {"eval": "#{item}", "subject": "Important Update", "body": "Please check"},
-                },
-            },
-            {
-                "type": "SEND_WHATSAPP",
-                "config": {"on": "#{users}", "forEach": {"eval": "#{item}", "message": "Important update"}},
-            },
-        ],
-    }
-}
-ONBOARDING = {
-    "workflow": {
-        "id": "wf_123",
-        "name": "Student Onboarding",
-        "status": "ACTIVE",
-        "workflowType": "SCHEDULED",
-        "instituteId": "inst_456",
-        "createdByUserId": "user_789",
-    },
-    "schedule": {
-        "workflowId": "wf_123",
-        "scheduleType": "CRON",
-        "cronExpression": "0 9 * * MON-FRI",
-        "timezone": "Asia/Kolkata",
-        "status": "ACTIVE",
-    },
-    "nodes": [
-        {
-            "id": "node_1",
-            "nodeTemplateId": "template_query",
-            "nodeOrder": 1,
-            "isStartNode": True,
-            "overrideConfig": '{"prebuiltKey": "getNewStudents"}',
-        },
-        {
-            "id": "node_2",
-            "nodeTemplateId": "template_email",
-            "nodeOrder": 2,
-            "overrideConfig": '{"on": "#{newStudents}", "forEach": '
-            '{"eval": "#{item}", "subject": "Welcome #{item.name}"}}',
-        },
-        {
-            "id": "node_3",
-            "nodeTemplateId": "template_action",
-            "nodeOrder": 3,
-            "isEndNode": True,
-            "overrideConfig": '{"actionType": "updateStudentStatus", "on": "#{newStudents}"}',
-        },
-    ],
-    "routing": [
-        {"fromNodeId": "node_1", "toNodeId": "node_2", "type": "goto"},
-        {"fromNodeId": "node_2", "toNodeId": "node_3", "type": "goto"},
-    ],
-}
+EVERYTHING = (
+    {"data source demo"}
+    | {f"query {key}" for key in QUERIES}
+    | {f"action {key}" for key in ACTIONS}
+    | {f"workflow {key}" for key in demo_workflows()}
+)
 
 
 @pytest.fixture
@@ -171,8 +92,12 @@ def asked(folder: Path, sql: str) -> list[Any]:
 async def ran(client: Client, document: object) -> dict[str, Any]:
     made = await client.post("/api/workflow", json=document)
     assert made.status_code == 201, made.text
-    body = {"workflowId": made.json()["id"]}
-    started = await client.post("/api/workflow/execute", params={"wait": "10"}, json=body)
+    return await started(client, made.json()["key"])
+
+
+async def started(client: Client, key: str) -> dict[str, Any]:
+    """What came of one of the workflows."""
+    started = await client.post("/api/workflow/execute", params={"wait": "10"}, json={"key": key})
     assert started.status_code == 200, started.text
     answer = await client.get(f"/api/workflow/executions/{started.json()['executionId']}")
     found: dict[str, Any] = answer.json()
@@ -183,9 +108,7 @@ async def ran(client: Client, document: object) -> dict[str, Any]:
 async def test_loading_registers_everything_once_and_a_second_time_nothing(
     loaded: list[str], client: Client, tmp_path: Path
 ) -> None:
-    assert set(loaded) == {"data source demo"} | {f"query {k}" for k in QUERIES} | {
-        f"action {k}" for k in ACTIONS
-    }
+    assert set(loaded) == EVERYTHING
     listed = {row["key"]: row["resultKey"] for row in (await client.get("/api/queries")).json()["items"]}
     assert listed == QUERIES
     before = (tmp_path / "demo.db").read_bytes()
@@ -201,7 +124,7 @@ def test_what_the_demo_registers_is_what_anybody_might() -> None:
 
 @pytest.mark.usefixtures("loaded")
 async def test_new_enrollments_are_welcomed_and_confirmed(client: Client, tmp_path: Path) -> None:
-    run = await ran(client, ENROLLMENTS)
+    run = await started(client, "student-enrollment-workflow")
     assert len(run["context"]["newEnrollments"]) == 5
     assert run["context"]["newEnrollments"][0]["courseName"]
     counts = [node["output"].get("succeeded") for node in run["nodes"]]
@@ -222,7 +145,7 @@ async def test_who_has_a_day_or_a_week_left_is_reminded(client: Client, tmp_path
 
 @pytest.mark.usefixtures("loaded")
 async def test_users_are_notified_on_both_channels(client: Client) -> None:
-    run = await ran(client, NOTIFICATIONS)
+    run = await started(client, "multi-channel-notification")
     assert len(run["context"]["users"]) == 5
     assert [node["output"].get("succeeded") for node in run["nodes"]] == [None, 5, 5]
 
@@ -231,7 +154,7 @@ async def test_users_are_notified_on_both_channels(client: Client) -> None:
 async def test_an_institutes_new_students_are_welcomed_and_nobody_elses(
     client: Client, tmp_path: Path
 ) -> None:
-    run = await ran(client, ONBOARDING)
+    run = await started(client, "wf_123")
     students = run["context"]["newStudents"]
     assert {each["instituteId"] for each in students} == {"inst_456"}
     active = "SELECT institute_id, status, count(*) FROM students GROUP BY 1, 2 ORDER BY 1, 2"
@@ -243,7 +166,7 @@ async def test_an_institutes_new_students_are_welcomed_and_nobody_elses(
 
 
 async def test_without_the_demo_its_queries_are_named_as_missing(client: Client) -> None:
-    made = await client.post("/api/workflow", json=ENROLLMENTS)
+    made = await client.post("/api/workflow", json=demo_workflows()["student-enrollment-workflow"])
     body = {"workflowId": made.json()["id"]}
     ended = (await client.post("/api/workflow/execute", params={"wait": "10"}, json=body)).json()
     assert ended["status"] == "FAILED"
@@ -263,4 +186,4 @@ async def test_two_who_load_at_once_register_everything_once_between_them(
     house: House, tmp_path: Path
 ) -> None:
     one, two = await asyncio.gather(load(tmp_path), load(tmp_path))
-    assert len(one) + len(two) == len(set(one + two)) == 1 + len(QUERIES) + len(ACTIONS)
+    assert len(one) + len(two) == len(set(one + two)) == len(EVERYTHING)

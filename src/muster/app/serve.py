@@ -1,11 +1,13 @@
 """Running the server: bind, build, serve, and end cleanly when told to."""
 
 import asyncio
+import shlex
 import signal
 import socket
 import sys
 import textwrap
 from collections.abc import Callable
+from pathlib import Path
 
 import structlog
 import uvicorn
@@ -155,12 +157,22 @@ def welcome(url: str, settings: Settings) -> str:
   API reference  {url}/docs
   Data           {database_name(settings)}
   Access         {access}
+  Demo           {demo_command(settings)}
 
   Try, in another terminal:
 {textwrap.indent(try_it(url), "    ")}
   Ctrl-C ends it.
 
 """
+
+
+def demo_command(settings: Settings) -> str:
+    """How to load the demo into what is served here, as this very program is called."""
+    called = sys.argv[0]
+    program = called if Path(called).name == "muster" else "muster"
+    usual = Settings.model_fields["data_dir"].default
+    where = "" if settings.data_dir == usual else f" --data-dir {shlex.quote(str(settings.data_dir))}"
+    return f"{program} demo load{where}"
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

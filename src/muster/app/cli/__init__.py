@@ -7,6 +7,7 @@ import sys
 import typer
 
 from muster.app.cli.definitions import diagram, evaluate, validate
+from muster.app.cli.demo import demo
 from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.records import node_types, tokens, workflows
@@ -40,6 +41,7 @@ app.command()(doctor)
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(node_types, name="node-types")
+app.add_typer(demo, name="demo")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

@@ -16,6 +16,7 @@ from muster.store.dialect import (
     claim,
     insert_new,
     insert_rows,
+    lock_rows,
     now,
     one_at_a_time,
     upsert,
@@ -102,6 +103,27 @@ async def test_an_upsert_changes_what_is_there_and_adds_what_is_not(database: Da
     await database.write(lambda c: upsert(c, node_template, rows("a", "b", version=1), key))
     await database.write(lambda c: upsert(c, node_template, rows("b", "c", version=2), key))
     assert await database.read(templates) == {"a": ("A", 1), "b": ("B", 2), "c": ("C", 2)}
+
+
+async def test_locked_rows_come_in_the_order_of_their_keys_without_those_that_are_not_there(
+    database: Database,
+) -> None:
+    await database.write(lambda c: insert_rows(c, node_template, template_rows("b", "a", "c")))
+    found = await database.write(
+        lambda c: lock_rows(c, node_template, "id", ["c", "nobody", "a"], ("id", "version"))
+    )
+    assert [(row.id, row.version) for row in found] == [("a", 1), ("c", 1)]
+
+
+async def test_whoever_wants_a_locked_row_waits_and_sees_what_became_of_it(database: Database) -> None:
+    await database.write(lambda c: insert_rows(c, node_template, template_rows("a", version=0)))
+
+    def count(connection: Connection) -> None:
+        (row,) = lock_rows(connection, node_template, "id", ["a"], ("version",))
+        connection.execute(update(node_template).values(version=row.version + 1))
+
+    await asyncio.gather(*(database.write(count) for _ in range(8)))
+    assert (await database.read(templates))["a"] == ("A", 8)
 
 
 async def test_claimants_at_once_never_claim_the_same_row(database: Database) -> None:

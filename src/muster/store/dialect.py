@@ -183,6 +183,26 @@ def _update_one(table: Table, names: tuple[str, ...], key: tuple[str, ...]) -> U
     return update(table).where(*found).values(changed)
 
 
+def lock_rows(
+    connection: Connection, table: Table, key: str, wanted: Sequence[str], columns: Sequence[str]
+) -> Sequence[Row[Any]]:
+    """Lock the rows that have these keys, in the order of the keys, and give these columns of them (of types
+    that need no decoding)."""
+    if connection.dialect.name == "postgresql":
+        # A look for each key: a plan for `IN`, made while the table was empty, reads all of it ever after.
+        return connection.exec_driver_sql(
+            _array_lock(table, key, tuple(columns), connection.dialect), (sorted(wanted),)
+        ).all()
+    chosen = _lock(table, key, tuple(columns))
+    return connection.execute(chosen, {"wanted": sorted(wanted)}).all()
+
+
+@lru_cache(maxsize=64)
+def _lock(table: Table, key: str, columns: tuple[str, ...]) -> Select[Any]:
+    found = table.c[key].in_(bindparam("wanted", expanding=True))
+    return select(*(table.c[name] for name in columns)).where(found).order_by(table.c[key]).with_for_update()
+
+
 class Claim:
     """Changes the rows that `chosen` finds (it selects their primary key) and gives them back as changed.
 
@@ -278,6 +298,14 @@ def _array_insert(
     arrays, encoders = _array_parameters(table, names, dialect)
     into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({_quoted(dialect, names)})"
     return f"{into} SELECT * FROM unnest({arrays})", encoders
+
+
+@lru_cache(maxsize=64)
+def _array_lock(table: Table, key: str, columns: tuple[str, ...], dialect: Dialect) -> str:
+    arrays, _ = _array_parameters(table, (key,), dialect)
+    one = f"SELECT {_quoted(dialect, columns)} FROM {dialect.identifier_preparer.format_table(table)}"
+    found = f"{one} WHERE {_quoted(dialect, [key])} = wanted.key FOR UPDATE"
+    return f"SELECT found.* FROM unnest({arrays}) AS wanted (key) CROSS JOIN LATERAL ({found}) AS found"
 
 
 @lru_cache(maxsize=512)

@@ -35,7 +35,7 @@ from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work
-from muster.store.dialect import Claim, insert_new, insert_rows, now, update_rows, upsert
+from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows, upsert
 from muster.store.tables import execution_signal, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
@@ -56,7 +56,6 @@ FREE_TO_TAKE = (
 # Statements are made once: that takes several times as long as running them.
 AT = bindparam("at", type_=UtcTime())
 IDS: BindParameter[Any] = bindparam("ids", expanding=True)
-LOCKED = select(E.id, E.fence, E.status, E.takeovers).where(E.id.in_(IDS)).order_by(E.id).with_for_update()
 REACHED = select(S.execution_id).where(S.execution_id.in_(IDS)).distinct()
 SIGNALS = (
     select(execution_signal)
@@ -160,11 +159,12 @@ class Progressing:
         return owned
 
 
-def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any, Any, Any, Any]]:
-    return {row.id: row for row in connection.execute(LOCKED, {"ids": sorted(ids)})}
+def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
+    found = lock_rows(connection, workflow_execution, "id", list(ids), ("id", "fence", "status", "takeovers"))
+    return {row.id: row for row in found}
 
 
-def _fence(locked: Mapping[str, Row[Any, Any, Any, Any]], item: Progress) -> int | None:
+def _fence(locked: Mapping[str, Row[Any]], item: Progress) -> int | None:
     row = locked.get(item.execution_id)
     return None if row is None else row.fence
 

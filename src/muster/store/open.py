@@ -37,6 +37,13 @@ POSTGRESQL_SETTINGS = {
     "application_name": APPLICATION,
     "timezone": "UTC",
     "default_transaction_isolation": "read committed",
+    # Every statement finds its rows by a key. Left to itself the planner reads whole tables while they are
+    # empty, and a prepared statement's plan stays with that when they have grown.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    # It would take the price of a table that has to be read whole for a reason to compile.
+    "jit": "off",
 }
 MARIADB_SETTINGS = (
     "SET SESSION time_zone = '+00:00', tx_isolation = 'READ-COMMITTED', innodb_lock_wait_timeout = 30,"

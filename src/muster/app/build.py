@@ -23,7 +23,7 @@ from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.health import WatchedDatabase, checks
-from muster.app.network import network_effects
+from muster.app.network import database_hosts, network_effects
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.settings import Settings
 from muster.definitions.library import Library
@@ -105,7 +105,15 @@ async def opened(
         storage = _storage(database, clock)
         catalogue = catalogue_with(plugged)
         data = await stack.enter_async_context(
-            data_parts(database, clock, _vault(settings), settings.data_dir, file, plugged)
+            data_parts(
+                database,
+                clock,
+                _vault(settings),
+                settings.data_dir,
+                file,
+                database_hosts(settings),
+                plugged,
+            )
         )
         limits = Limits(bytes=settings.api.body_limit)
         library = Library(

@@ -9,6 +9,7 @@ from muster.api.registry_parts import Registries
 from muster.engine.handlers import Effect
 from muster.kit.clock import Clock
 from muster.nodes.action import Action
+from muster.nodes.data_ports import Hosts
 from muster.nodes.query import Query
 from muster.plugin.registry import Plugged
 from muster.store.database import Database
@@ -33,11 +34,12 @@ async def data_parts(
     vault: Vault | None,
     folder: Path,
     own: Path | None,
+    hosts: Hosts,
     plugged: Plugged,
 ) -> AsyncIterator[DataParts]:
     """What runs on other databases; their pools are closed at the end. What plug-ins add comes first, and
     nobody can register anything under its keys."""
-    sources = SourceRepository(database, clock, vault, folder, own)
+    sources = SourceRepository(database, clock, vault, folder, own, hosts)
     registered = RegisteredRepository(database, plugged.sql_queries)
     registries = Registries(
         sources,

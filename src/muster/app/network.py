@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from muster.api.auth.loopback import is_loopback_host
 from muster.app.settings import Settings, SmtpSettings, WhatsAppSettings
 from muster.engine.handlers import Effect
+from muster.net.connect import CheckedHosts
+from muster.net.database_hosts import DatabaseHosts
 from muster.net.egress import EgressPolicy, parse_networks
 from muster.net.http import HttpClient, HttpLimits
 from muster.net.mail import CapturingMailer, Security, SmtpMailer, SmtpServer
@@ -34,17 +36,24 @@ async def network_effects(
         }
 
 
+def egress_policy(settings: Settings) -> EgressPolicy:
+    """A service that listens on this machine only may call this machine; one that others reach may not."""
+    return EgressPolicy(is_loopback_host(settings.host), parse_networks(settings.http.allowed_networks))
+
+
+def database_hosts(settings: Settings) -> DatabaseHosts:
+    """Which data sources may be reached: what may be called over HTTP."""
+    return DatabaseHosts(CheckedHosts(egress_policy(settings)))
+
+
 def _http(settings: Settings) -> HttpClient:
-    # A service that listens on this machine only may call this machine; one that others reach may not.
-    loopback = is_loopback_host(settings.host)
-    policy = EgressPolicy(loopback, parse_networks(settings.http.allowed_networks))
     limits = HttpLimits(
         connections=settings.http.connections,
         per_host=settings.http.per_host,
         answer=settings.http.answer_limit,
         connect=settings.http.connect_timeout,
     )
-    return HttpClient(policy, limits)
+    return HttpClient(egress_policy(settings), limits)
 
 
 def _mailer(smtp: SmtpSettings) -> Mailer:

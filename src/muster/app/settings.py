@@ -123,7 +123,9 @@ class HttpSettings(Group):
     """How nodes reach the web."""
 
     allowed_networks: Names = Field(
-        default=(), description="Private networks that may be called, as `10.0.0.0/8`, or `private` for all."
+        default=(),
+        description="Private networks that nodes may call and data sources be in, as `10.0.0.0/8`, or "
+        "`private` for all.",
     )
     connections: int = Field(default=200, ge=1, description="Connections to all hosts together.")
     per_host: int = Field(default=20, ge=1, description="Connections to one host.")

@@ -40,35 +40,14 @@ async def resolve(host: str) -> Sequence[Address]:
     return [ipaddress.ip_address(answer[4][0]) for answer in answers]
 
 
-class CheckedBackend(httpcore.AsyncNetworkBackend):
-    """A network that reaches what the policy allows. TLS still checks the certificate against the name."""
+class CheckedHosts:
+    """The addresses of hosts, if the policy allows every one of them."""
 
     def __init__(self, policy: EgressPolicy, resolve: Resolve = resolve) -> None:
         self._policy, self._resolve = policy, resolve
-        self._network = httpcore.AnyIOBackend()
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109  # the base class's name
-        local_address: str | None = None,
-        socket_options: SocketOptions | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        deadline = time.monotonic() + (timeout if timeout is not None else 60.0)
-        addresses = await self._checked(host, deadline)
-        failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
-        for place, address in enumerate(addresses):
-            share = max(deadline - time.monotonic(), 0.001) / (len(addresses) - place)
-            try:
-                return await self._network.connect_tcp(
-                    str(address), port, share, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as trouble:
-                failure = trouble
-        raise failure or NotResolved(f"the name {host} has no address")
-
-    async def _checked(self, host: str, deadline: float) -> Sequence[Address]:
+    async def addresses(self, host: str, deadline: float) -> Sequence[Address]:
+        """Raises `NotAllowed`, `NotResolved`, and `BadUrl` for what is no host."""
         literal = literal_address(host)
         addresses = [literal] if literal is not None else await self._resolved(host, deadline)
         for address in addresses:
@@ -83,3 +62,32 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
                 return await self._resolve(host)
         except TimeoutError:
             raise NotResolved(f"the name {host} took too long to resolve") from None
+
+
+class CheckedBackend(httpcore.AsyncNetworkBackend):
+    """A network that reaches what the policy allows. TLS still checks the certificate against the name."""
+
+    def __init__(self, policy: EgressPolicy, resolve: Resolve = resolve) -> None:
+        self._hosts = CheckedHosts(policy, resolve)
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  # the base class's name
+        local_address: str | None = None,
+        socket_options: SocketOptions | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        deadline = time.monotonic() + (timeout if timeout is not None else 60.0)
+        addresses = await self._hosts.addresses(host, deadline)
+        failure: httpcore.ConnectError | httpcore.ConnectTimeout | None = None
+        for place, address in enumerate(addresses):
+            share = max(deadline - time.monotonic(), 0.001) / (len(addresses) - place)
+            try:
+                return await self._network.connect_tcp(
+                    str(address), port, share, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as trouble:
+                failure = trouble
+        raise failure or NotResolved(f"the name {host} has no address")

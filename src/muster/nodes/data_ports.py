@@ -74,6 +74,23 @@ class Databases(Protocol):
         ...
 
 
+class HostRefused(Exception):
+    """A server that may not be connected to; the message says why."""
+
+
+class HostUnknown(Exception):
+    """A name that has no address, at this moment."""
+
+
+class Hosts(Protocol):
+    """Which servers may be connected to."""
+
+    async def addresses(self, host: str) -> Sequence[str]:
+        """The addresses of a host, in the order in which to try them. Raises `HostRefused` if any of them may
+        not be reached, and `HostUnknown`."""
+        ...
+
+
 class ActionFunction(Protocol):
     """An action written in Python, handed over by a plug-in. What it answers is the action's result."""
 

@@ -18,6 +18,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from muster.store.address import SQLITE
 from muster.store.database import AsyncDatabase, Database, ThreadedDatabase
 from muster.store.open import BUSY_SECONDS, server_engine
+from muster.store.reaching import reach_only
 from muster.store.sources import Opening
 
 STEPS_BETWEEN_LOOKS = 10_000
@@ -32,7 +33,10 @@ FORBIDDEN = {sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA
 def open_foreign(opening: Opening) -> Database:
     """Nothing is connected yet."""
     if opening.address.drivername != SQLITE:
-        return AsyncDatabase(server_engine(opening.address, opening.pool_size))
+        engine = server_engine(opening.address, opening.pool_size)
+        if opening.hosts is not None:
+            reach_only(engine.sync_engine, opening.hosts)
+        return AsyncDatabase(engine)
     path = Path(str(opening.address.database))
     size = opening.pool_size
     return ThreadedDatabase(_sqlite(path, "BEGIN IMMEDIATE", 1), _sqlite(path, "BEGIN", size), size)

@@ -13,8 +13,10 @@ from muster.kit.clock import Clock
 from muster.model.problems import AuthorError, Problem
 from muster.model.registered import DataSource, SourceDraft
 from muster.model.stored import AuditEntry, Page
+from muster.nodes.data_ports import HostRefused, Hosts, HostUnknown
 from muster.store.address import POSTGRESQL, SQLITE, BadAddress, parse_address
 from muster.store.database import Database
+from muster.store.reaching import hosts_of
 from muster.store.registry import Kind, Registry, Values
 from muster.store.secrets import needed, password_place, place
 from muster.store.tables import data_source, secret
@@ -31,6 +33,7 @@ class Opening:
     address: URL
     pool_size: int
     mark: tuple[object, ...]
+    hosts: Hosts | None = None
 
 
 def _source(row: Row[Any]) -> DataSource:
@@ -56,18 +59,27 @@ SOURCES = Kind(data_source, "key", _source, _no_secret)
 
 
 class SourceRepository:
-    """`folder` is where relative paths of SQLite begin; `own`, Muster's own file, is never a source."""
+    """`folder` is where relative paths of SQLite begin; `own`, Muster's own file, is never a source. `hosts`
+    says which servers may be reached; None: all of them."""
 
     def __init__(
-        self, database: Database, clock: Clock, vault: Vault | None, folder: Path, own: Path | None = None
+        self,
+        database: Database,
+        clock: Clock,
+        vault: Vault | None,
+        folder: Path,
+        own: Path | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
         self._database, self._clock, self._vault = database, clock, vault
-        self._folder, self._own = folder, own
+        self._folder, self._own, self._hosts = folder, own, hosts
         self._registry = Registry(database, clock, SOURCES)
 
     async def create(self, draft: SourceDraft, audit: AuditEntry) -> DataSource:
         """Raises `Taken`, `NotConfigured` for a password without a key, `AuthorError`."""
-        return await self._registry.create(self._values(draft, None), audit)
+        values = self._values(draft, None)
+        await self._check_hosts(values)
+        return await self._registry.create(values, audit)
 
     async def replace(self, draft: SourceDraft, expected: int | None, audit: AuditEntry) -> DataSource | None:
         """None: there is none. Raises `Stale`, `NotConfigured`, `AuthorError`."""
@@ -76,7 +88,9 @@ class SourceRepository:
             return None
         # What was looked at must be what is changed: the password may only stay with the address it was for.
         expected = row.version if expected is None else expected
-        return await self._registry.replace(self._values(draft, row), expected, audit)
+        values = self._values(draft, row)
+        await self._check_hosts(values)
+        return await self._registry.replace(values, expected, audit)
 
     async def delete(self, institute_id: str | None, key: str, audit: AuditEntry) -> bool:
         """Raises `InUse` while a query or an action runs there."""
@@ -112,7 +126,21 @@ class SourceRepository:
         address = parse_address(row.url, password=password)
         if address.drivername == SQLITE:
             address = address.set(database=str(self._file(address)))
-        return Opening(address, row.pool_size, (row.version, named.updated_at if named else None))
+        mark = (row.version, named.updated_at if named else None)
+        return Opening(address, row.pool_size, mark, self._hosts)
+
+    async def _check_hosts(self, values: Values) -> None:
+        """Whether it may be connected to. A name without an address may have one later, and is looked at
+        again whenever it is connected to."""
+        if self._hosts is None:
+            return
+        for host in hosts_of(parse_address(str(values["url"]))):
+            try:
+                await self._hosts.addresses(host)
+            except HostRefused as refused:
+                raise _wrong("/url", f"This server cannot be used: {refused}.") from None
+            except HostUnknown:
+                continue
 
     def _values(self, draft: SourceDraft, present: Row[Any] | None) -> dict[str, object]:
         url, password = _without_password(draft.url)
@@ -155,6 +183,9 @@ class SourceRepository:
                 raise _wrong("/url", "A file of this machine is not an institute's to choose.")
             self._file(address)
         known = OPTIONS.get(address.drivername, frozenset())
+        # Several hosts become an option on the way; written as one, it would be another host than is shown.
+        if "host" in dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)):
+            raise _wrong("/url", "The address has the option `host`: the host stands behind `://`.")
         if unknown := sorted(set(address.query) - known):
             raise _wrong("/url", f"The address has the option `{unknown[0]}`, which cannot be set here.")
         return address

@@ -23,7 +23,16 @@ from sqlalchemy.types import TypeEngine
 from muster.engine.state import Failure
 from muster.kit.clock import Clock
 from muster.model.json import Json
-from muster.nodes.data_ports import Bound, Kind, NotConfigured, SqlValue, Statement, Target
+from muster.nodes.data_ports import (
+    Bound,
+    HostRefused,
+    HostUnknown,
+    Kind,
+    NotConfigured,
+    SqlValue,
+    Statement,
+    Target,
+)
 from muster.store import vault
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.failures import reason
@@ -42,6 +51,7 @@ from muster.store.sources import Opening, SourceRepository
 FRESH_SECONDS = 2.0
 LARGEST_WHOLE = 2**63 - 1
 LONGEST_TOLD = 300
+UNREACHED = (HostRefused, HostUnknown)
 SHORTEST_HIDDEN = 3
 
 TYPES: dict[Kind, TypeEngine[Any]] = {
@@ -75,7 +85,7 @@ class SqlRunner:
             return database
         try:
             rows = await database.read(lambda connection: _read(connection, statement, target.seconds, most))
-        except (Unavailable, CommitUnknown, Unreadable, *TROUBLE) as error:
+        except (Unavailable, CommitUnknown, Unreadable, *UNREACHED, *TROUBLE) as error:
             return _failure(error, target, (statement,))
         if len(rows) > most:
             told = f"it finds more than {most} rows, which is the most it may: narrow it, or raise `maxRows`"
@@ -88,7 +98,7 @@ class SqlRunner:
             return database
         try:
             return await database.write(lambda connection: _write(connection, statements, target.seconds))
-        except (Unavailable, CommitUnknown, *TROUBLE) as error:
+        except (Unavailable, CommitUnknown, *UNREACHED, *TROUBLE) as error:
             return _failure(error, target, statements)
 
     async def close(self) -> None:
@@ -178,6 +188,10 @@ def _value(value: SqlValue, dialect: str) -> object:
 
 def _failure(error: Exception, target: Target, statements: Sequence[Statement]) -> Failure:
     """What became of it. What the driver said goes on without the values, which may be private."""
+    if isinstance(error, HostRefused):
+        return Failure("EgressRefused", f"`{target.source}` may not be reached: {error}")
+    if isinstance(error, HostUnknown):
+        return Failure("SourceUnavailable", f"`{target.source}` cannot be used: {error}", retryable=True)
     cause = error.__cause__ if isinstance(error, Unavailable) else error
     told = _told(cause if isinstance(cause, Exception) else error, statements)
     if took_too_long(cause):

@@ -1,6 +1,5 @@
 """Calls as the engine makes them, for tests of one handler alone."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from muster.engine.handlers import Call, Done
@@ -18,7 +17,7 @@ def call_with(**context: Json) -> Call:
 
 
 def woken(call: Call) -> Call:
-    return replace(call, woken=True)
+    return call._replace(woken=True)
 
 
 def done(outcome: object) -> Done:

@@ -55,7 +55,7 @@ def advance(
         return Decision(state)
     match event:
         case Started():
-            after = _enter(graph, replace(state, context=event.context), graph.starts)
+            after = _enter(graph, state._replace(context=event.context), graph.starts)
         case Completed():
             after = _completed(graph, facts, state, event, now)
         case Failed():
@@ -73,9 +73,9 @@ def advance(
         case GivenUp():
             after = _given_up(state, event.failure)
         case Held():
-            after = replace(state, held=True)
+            after = state._replace(held=True)
         case Released():
-            after = replace(state, held=False)
+            after = state._replace(held=False)
         case _:
             assert_never(event)
     return _begin(_settle_joins(graph, after))
@@ -94,18 +94,18 @@ def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
     The failed visit keeps its number, so that what its journal holds as done is not done again.
     """
     tokens = tuple(
-        replace(token, phase=Phase.READY, due=None, woken=False, attempt=1)
+        token._replace(phase=Phase.READY, due=None, woken=False, attempt=1)
         if token.phase is Phase.FAILED or token.phase in PARKED
         else token
         for token in state.tokens
     )
-    again = replace(state, tokens=tokens, context=context, ending=None, finished=None, held=False)
+    again = state._replace(tokens=tokens, context=context, ending=None, finished=None, held=False)
     return _begin(_settle_joins(graph, again))
 
 
 def take_up_from(graph: Graph, state: State, node_id: str, context: JsonObject) -> Decision:
     """Try an ended execution again from an earlier node: that node and what follows are visited anew."""
-    again = replace(state, tokens=(), context=context, ending=None, finished=None, held=False)
+    again = state._replace(tokens=(), context=context, ending=None, finished=None, held=False)
     return _begin(_visit(graph, again, node_id, ()))
 
 
@@ -117,8 +117,7 @@ def _completed(graph: Graph, facts: Facts, state: State, event: Completed, now: 
     if token is None:
         return state
     undoable = ((event.node, event.visit),) if graph.nodes[event.node].compensate else ()
-    after = replace(
-        state,
+    after = state._replace(
         context={**state.context, **event.changes},
         outputs={**state.outputs, event.node: event.output},
         to_undo=state.to_undo + undoable,
@@ -134,8 +133,8 @@ def _failed(
         return state
     delay = None if state.ending else policy.delay_after(token.attempt, event.failure, event.chance)
     if delay is not None:
-        again = replace(token, phase=Phase.RETRYING, attempt=token.attempt + 1, due=now + delay, woken=False)
-        return replace(state, tokens=_exchanged(state.tokens, token, again))
+        again = token._replace(phase=Phase.RETRYING, attempt=token.attempt + 1, due=now + delay, woken=False)
+        return state._replace(tokens=_exchanged(state.tokens, token, again))
     return _by_on_error(graph, facts, state, token, event.failure, now)
 
 
@@ -148,11 +147,11 @@ def _by_on_error(
     if target is None and node.on_error != "continue":
         return _fail(state, token, failure)
     error: JsonObject = {"node": token.node, "type": failure.type, "message": failure.message}
-    after = replace(state, context={**state.context, "_error": error})
+    after = state._replace(context={**state.context, "_error": error})
     if target is None:
         return _leave(graph, facts, after, token, now)
     return _enter(
-        graph, replace(after, tokens=_without(after.tokens, token)), (target,), _descent(graph, token)
+        graph, after._replace(tokens=_without(after.tokens, token)), (target,), _descent(graph, token)
     )
 
 
@@ -160,15 +159,15 @@ def _suspended(state: State, event: Suspended) -> State:
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    parked = replace(token, phase=event.phase, due=event.due)
-    return replace(state, tokens=_exchanged(state.tokens, token, parked))
+    parked = token._replace(phase=event.phase, due=event.due)
+    return state._replace(tokens=_exchanged(state.tokens, token, parked))
 
 
 def _woken(state: State, event: Woken) -> State:
     for token in state.tokens:
         if (token.node, token.visit) == (event.node, event.visit) and token.phase in PARKED:
-            ready = replace(token, phase=Phase.READY, due=None, woken=token.phase is not Phase.RETRYING)
-            return replace(state, tokens=_exchanged(state.tokens, token, ready))
+            ready = token._replace(phase=Phase.READY, due=None, woken=token.phase is not Phase.RETRYING)
+            return state._replace(tokens=_exchanged(state.tokens, token, ready))
     return state
 
 
@@ -180,7 +179,7 @@ def _undone(state: State, event: Undone) -> State:
     if event.failure:
         told = f"{ending.failure.message}; undoing {event.node} failed: {event.failure.message}"
         ending = replace(ending, failure=replace(ending.failure, message=told))
-    return replace(state, undoing=None, ending=ending)
+    return state._replace(undoing=None, ending=ending)
 
 
 # --- moving tokens -----------------------------------------------------------------------------------
@@ -195,19 +194,19 @@ def _leave(graph: Graph, facts: Facts, state: State, token: Token, now: datetime
         targets = () if graph.nodes[token.node].is_end else _targets(graph, facts, state, token.node, now)
     except ExpressionError as error:
         return _fail(state, token, Failure("RoutingError", f"The routing after {token.node}: {error}"))
-    gone = replace(state, tokens=_without(state.tokens, token))
+    gone = state._replace(tokens=_without(state.tokens, token))
     return _enter(graph, gone, targets, _descent(graph, token))
 
 
 def _targets(graph: Graph, facts: Facts, state: State, node_id: str, now: datetime) -> Sequence[str]:
     """Where the routes after a node lead, by the context as it is now."""
-    scope = scope_of(facts, state, now)
     found: list[str] = []
     for route in graph.routes.get(node_id, ()):
         if route.decides is None:
             found += route.always
         else:
-            found += route.by_value.get(to_text(route.decides.evaluate(scope)), route.otherwise)
+            value = route.decides.evaluate(scope_of(facts, state, now))
+            found += route.by_value.get(to_text(value), route.otherwise)
     return found
 
 
@@ -231,9 +230,9 @@ def _at_join(state: State, node_id: str, lineage: Lineage) -> State:
     """Stand at a join. Those who stand there already and the newcomer become one."""
     for token in state.tokens:
         if token.node == node_id and token.phase is Phase.JOINING:
-            merged = replace(token, lineage=_latest(token.lineage + lineage))
-            return replace(state, tokens=_exchanged(state.tokens, token, merged))
-    return replace(state, tokens=(*state.tokens, Token(node_id, 0, Phase.JOINING, lineage=lineage)))
+            merged = token._replace(lineage=_latest(token.lineage + lineage))
+            return state._replace(tokens=_exchanged(state.tokens, token, merged))
+    return state._replace(tokens=(*state.tokens, Token(node_id, 0, Phase.JOINING, lineage=lineage)))
 
 
 def _descent(graph: Graph, token: Token) -> Lineage:
@@ -251,7 +250,7 @@ def _visit(graph: Graph, state: State, node_id: str, lineage: Lineage) -> State:
     """Begin a further visit of a node, unless it has had as many as it may."""
     visit = state.visits.get(node_id, 0) + 1
     token = Token(node_id, visit, Phase.READY, lineage=lineage)
-    entered = replace(state, tokens=(*state.tokens, token), visits={**state.visits, node_id: visit})
+    entered = state._replace(tokens=(*state.tokens, token), visits={**state.visits, node_id: visit})
     most = graph.max_visits(node_id)
     if visit <= most:
         return entered
@@ -263,7 +262,7 @@ def _visit(graph: Graph, state: State, node_id: str, lineage: Lineage) -> State:
 def _settle_joins(graph: Graph, state: State) -> State:
     """Let joins run whose last token has come, until none is left that may."""
     while not state.ending and (standing := _next_join(graph, state)) is not None:
-        gone = replace(state, tokens=_without(state.tokens, standing))
+        gone = state._replace(tokens=_without(state.tokens, standing))
         state = _visit(graph, gone, standing.node, standing.lineage)
     return state
 
@@ -287,24 +286,24 @@ def _next_join(graph: Graph, state: State) -> Token | None:
 
 def _fail(state: State, token: Token, failure: Failure) -> State:
     """Mark where it failed, and come to an end."""
-    marked = replace(state, tokens=_exchanged(state.tokens, token, replace(token, phase=Phase.FAILED)))
+    marked = state._replace(tokens=_exchanged(state.tokens, token, token._replace(phase=Phase.FAILED)))
     return _end(marked, Ending(ExecutionStatus.FAILED, token.node, failure))
 
 
 def _end(state: State, ending: Ending) -> State:
     """Come to an end, for the first reason given. Nothing new begins; what runs may finish."""
-    return replace(state, ending=state.ending or ending)
+    return state._replace(ending=state.ending or ending)
 
 
 def _given_up(state: State, failure: Failure) -> State:
     """Mark what was under way as failed where it stands, so that a person may try it again."""
     marked = tuple(
-        replace(token, phase=Phase.FAILED) if token.phase is Phase.RUNNING else token
+        token._replace(phase=Phase.FAILED) if token.phase is Phase.RUNNING else token
         for token in state.tokens
     )
     at = next((token.node for token in marked if token.phase is Phase.FAILED), None)
     ending = Ending(ExecutionStatus.FAILED, at, failure, compensate=False)
-    return replace(state, tokens=marked, ending=ending, undoing=None)
+    return state._replace(tokens=marked, ending=ending, undoing=None)
 
 
 def _begin(state: State) -> Decision:
@@ -312,15 +311,15 @@ def _begin(state: State) -> Decision:
     if state.ending:
         return _wind_up(state, state.ending)
     if not state.tokens:
-        done = replace(state, finished=ExecutionStatus.COMPLETED)
+        done = state._replace(finished=ExecutionStatus.COMPLETED)
         return Decision(done, (Finish(ExecutionStatus.COMPLETED),))
     if state.held or not any(token.phase is Phase.READY for token in state.tokens):
         return Decision(state)
     todo = tuple(_run(token) for token in state.tokens if token.phase is Phase.READY)
     tokens = tuple(
-        replace(token, phase=Phase.RUNNING) if token.phase is Phase.READY else token for token in state.tokens
+        token._replace(phase=Phase.RUNNING) if token.phase is Phase.READY else token for token in state.tokens
     )
-    return Decision(replace(state, tokens=tokens), todo)
+    return Decision(state._replace(tokens=tokens), todo)
 
 
 def _wind_up(state: State, ending: Ending) -> Decision:
@@ -329,8 +328,8 @@ def _wind_up(state: State, ending: Ending) -> Decision:
         return Decision(state)
     if ending.compensate and state.to_undo:
         *earlier, last = state.to_undo
-        return Decision(replace(state, to_undo=tuple(earlier), undoing=last), (Undo(*last),))
-    return Decision(replace(state, finished=ending.status), (Finish(ending.status, ending),))
+        return Decision(state._replace(to_undo=tuple(earlier), undoing=last), (Undo(*last),))
+    return Decision(state._replace(finished=ending.status), (Finish(ending.status, ending),))
 
 
 def _run(token: Token) -> Run:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from muster.engine.each import OnItemError, run_each
 from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome
-from muster.engine.items import Body, Item, compile_body, goes_over_a_list, unfold
+from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.live import Live
 from muster.engine.ports import Executions, JournalRow, Lost, Progress
 from muster.engine.program import NETWORK_RETRY, Step
@@ -145,7 +145,9 @@ class Attempts:
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
     ) -> tuple[Done | Failure, Json]:
         try:
-            async with asyncio.timeout(limit.total_seconds() if limit else None):
+            if limit is None:
+                return await work
+            async with asyncio.timeout(limit.total_seconds()):
                 return await work
         except Lost:
             raise
@@ -178,6 +180,8 @@ async def _alone(effect: Awaitable[Done | Failure]) -> tuple[Done | Failure, Jso
 
 def _parameters(body: Body, call: Call) -> JsonObject:
     """The parameters of a node that goes over no list."""
+    if body.inner is None and body.decides is None:
+        return resolved(body, call.scope)
     item = next(unfold(body, call.scope))
     return item.params if item.params is not None else {}
 

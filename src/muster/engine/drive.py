@@ -7,9 +7,8 @@ before anything follows from it. All that settles while a commit is under way sh
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, assert_never
+from typing import assert_never
 
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
@@ -56,12 +55,17 @@ class Driver:
         try:
             while True:
                 effects = await self._compute(live, todo)
+                if not effects and not under_way and not self._goes_on_shortly(live):
+                    return await self._let_go(live)
+                # Durable before anything follows from it; what parks or ends writes it with its checkpoint.
+                if live.owes_a_write:
+                    await self._write(live, None)
                 if not live.handed_on:
-                    under_way += [asyncio.create_task(self._attempts.run(live, effect)) for effect in effects]
-                if not under_way and not self._goes_on_shortly(live):
+                    under_way += [self._begin(live, effect) for effect in effects]
+                elif not under_way:
                     return await self._let_go(live)
                 settled, under_way = await self._wait(live, under_way)
-                todo = await self._take(live, settled)
+                todo = self._take(live, settled)
         finally:
             for task in under_way:
                 _stop(task)
@@ -83,25 +87,25 @@ class Driver:
                     effects.append(effect)
         return effects
 
+    def _begin(self, live: Live, effect: Run | Undo) -> asyncio.Task[Settled]:
+        task = asyncio.create_task(self._attempts.run(live, effect))
+        task.add_done_callback(live.disturb)
+        return task
+
     async def _wait(
         self, live: Live, under_way: list[asyncio.Task[Settled]]
     ) -> tuple[list[Settled], list[asyncio.Task[Settled]]]:
         """Wait until something has settled, a signal has come, or a parked token is due."""
-        due = live.state.resume_at
-        seconds = None if due is None else max((due - self._clock.now()).total_seconds(), 0)
-        live.disturbance = asyncio.get_running_loop().create_future()
-        if live.arrived:
-            live.disturbance.set_result(None)
-        waiting: set[asyncio.Future[Any]] = {live.disturbance, *under_way}
-        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not live.arrived and not any(task.done() for task in under_way):
+            due = live.state.resume_at
+            await live.rest(None if due is None else (due - self._clock.now()).total_seconds())
         settled = [task for task in under_way if task.done()]
         return [task.result() for task in settled], [task for task in under_way if not task.done()]
 
-    async def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
-        """Make what has settled durable, and only then let anything follow from it."""
+    def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
+        """Take what has settled, what has reached the execution and what is due, and say what follows."""
         outcomes = [self._note(live, one) for one in settled]
-        if outcomes:
-            await self._write(live, None)
+        live.owes_a_write = live.owes_a_write or bool(outcomes)
         now = self._clock.now()
         due = [
             Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
@@ -133,6 +137,7 @@ class Driver:
         progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, taken)
         await write_until_written(self._executions, progress)
         live.rows.clear()
+        live.owes_a_write = False
 
 
 def _stop(task: asyncio.Task[Settled]) -> None:
@@ -183,19 +188,20 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     match outcome:
         case Done(output, changes, warnings):
             kept = None if changes == output else changes
-            done = replace(row, output=output, changes=kept, warnings=warnings)
+            done = row._replace(output=output, changes=kept, warnings=warnings)
             return done, Completed(node, visit, output, changes)
         case Suspend():
             live.began[node, visit] = began
-            parked = replace(row, status=outcome.status, completed_at=None)
-            parked = replace(parked, output=outcome.output, due=outcome.due)
+            parked = row._replace(
+                status=outcome.status, completed_at=None, output=outcome.output, due=outcome.due
+            )
             return parked, Suspended(node, visit, outcome.phase, outcome.due)
         case Failure():
             again = live.program.policies[node].delay_after(run.attempt, outcome, chance) is not None
             if again:
                 live.began[node, visit] = began
             status = "retrying" if again else "failed"
-            failed = replace(row, status=status, output=settled.partial, error=_error(outcome))
+            failed = row._replace(status=status, output=settled.partial, error=_error(outcome))
             return failed, Failed(node, visit, outcome, chance)
         case _:
             assert_never(outcome)

@@ -7,15 +7,14 @@ the engine; what it needs of the outside it is constructed with.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from muster.engine.state import Failure, Phase
 from muster.expr import Scope
 from muster.model.json import Json, JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One attempt at one visit of a node, or at one item of it.
 
     `key` names the effect: a repeat after a crash has the same one, so that the far side can recognise it.

@@ -110,9 +110,14 @@ def _chosen(body: Body, scope: Scope, item_key: Template | None, key: str) -> It
     elif body.inner is not None:
         yield from _inside(body.inner, scope, item_key, key)
     else:
-        params = body.params.resolve(scope)
-        assert isinstance(params, dict), "parameters are compiled from an object"
-        yield Item(key, scope, params)
+        yield Item(key, scope, resolved(body, scope))
+
+
+def resolved(body: Body, scope: Scope) -> JsonObject:
+    """A body's own parameters."""
+    params = body.params.resolve(scope)
+    assert isinstance(params, dict), "parameters are compiled from an object"
+    return params
 
 
 def _inside(body: Body, scope: Scope, item_key: Template | None, key: str) -> Iterator[Item]:

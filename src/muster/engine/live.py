@@ -37,11 +37,11 @@ COMPENSATION = "compensation"
 class Live:
     """Mutable, and so the affair of one task.
 
-    `rows` are not written yet. `items` are the items of a visit that are done already, with their outputs, by
-    key; `began` is when a visit that is not over began; `answers` are what woken visits were given. Signals
-    have `arrived`, and when they are `taken` they stay with the store until the next checkpoint. `confirmed`
-    is when, by the loop's clock, the lease was last known to be this instance's. Where this is `handed_on`,
-    nothing more begins here.
+    `rows` are not written yet; if they say what an effect did, this `owes_a_write`. `items` are the items of
+    a visit that are done already, with their outputs, by key; `began` is when a visit that is not over began;
+    `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken` they stay
+    with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease was last
+    known to be this instance's. Where this is `handed_on`, nothing more begins here.
     """
 
     facts: Facts
@@ -55,6 +55,7 @@ class Live:
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
     arrived: dict[int, Signal] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
+    owes_a_write: bool = False
     disturbance: "asyncio.Future[None] | None" = None
     confirmed: float = 0.0
     handed_on: bool = False
@@ -62,16 +63,29 @@ class Live:
     def hand_on(self) -> None:
         """Let whoever drives this finish what runs and leave the rest to another instance."""
         self.handed_on = True
-        self._disturb()
+        self.disturb()
 
     def receive(self, signals: Iterable[Signal]) -> None:
         """Put signals in front of whoever drives this. One that came before changes nothing."""
         fresh = {signal.id: signal for signal in signals if signal.id not in self.taken}
         self.arrived.update(fresh)
         if fresh:
-            self._disturb()
+            self.disturb()
 
-    def _disturb(self) -> None:
+    async def rest(self, seconds: float | None) -> None:
+        """Wait until something disturbs, or for so long at most."""
+        loop = asyncio.get_running_loop()
+        self.disturbance = loop.create_future()
+        alarm = None if seconds is None else loop.call_later(max(seconds, 0), self.disturb)
+        try:
+            await self.disturbance
+        finally:
+            self.disturbance = None
+            if alarm is not None:
+                alarm.cancel()
+
+    def disturb(self, _done: object = None) -> None:
+        """Something has happened that whoever drives this should look at."""
         if self.disturbance is not None and not self.disturbance.done():
             self.disturbance.set_result(None)
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.json import Json, JsonObject
@@ -12,8 +12,7 @@ from muster.model.json import Json, JsonObject
 FIRST_FENCE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class JournalRow:
+class JournalRow(NamedTuple):
     """What became of one visit of a node, or of one item of it.
 
     `seq` orders an execution's rows as they were applied; `item_key` is '' for the visit itself. `changes`

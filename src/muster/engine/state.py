@@ -1,12 +1,15 @@
 """An execution as values: where its tokens are, what it knows, what happened to it, what to do next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from muster.model.json import Json, JsonObject
+
+EMPTY: JsonObject = {}  # shared by all that begin: what changes a state makes a new one
 
 
 class ExecutionStatus(StrEnum):
@@ -36,8 +39,7 @@ class Phase(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A place in the graph where the execution is. `visit` counts the node's runs from 1; 0 at a join.
 
     `woken`: it was parked and is to look at its answer. `lineage` holds the visits of `join: any` nodes that
@@ -73,15 +75,14 @@ class Ending:
     compensate: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """All that deciding needs. `to_undo` are the completed visits that can be compensated, oldest first. An
     execution that failed keeps its tokens where they stood, so that it can be taken up again from there."""
 
     tokens: tuple[Token, ...] = ()
-    context: JsonObject = field(default_factory=dict)
-    outputs: JsonObject = field(default_factory=dict)
-    visits: Mapping[str, int] = field(default_factory=dict)
+    context: JsonObject = EMPTY
+    outputs: JsonObject = EMPTY
+    visits: Mapping[str, int] = MappingProxyType({})
     to_undo: tuple[tuple[str, int], ...] = ()
     held: bool = False
     ending: Ending | None = None

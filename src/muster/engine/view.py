@@ -8,6 +8,8 @@ from muster.engine.state import State
 from muster.expr import Scope
 from muster.model.json import Json, JsonObject, JsonView
 
+OWN_NAMES = dict.fromkeys(("_nodes", "nodeOutputs", "_execution", "workflow"))
+
 
 class Layered(Mapping[str, Json]):
     """Names over other names: what stands in front hides what stands behind."""
@@ -43,18 +45,41 @@ def scope_of(facts: Facts, state: State, now: datetime, place: str = "", attempt
 
     `place` tells visits apart, so that `uuid()` gives each its own, and the same again on replay.
     """
-    execution: JsonObject = {
-        "id": facts.id,
-        "workflowId": facts.workflow_id,
-        "version": facts.version,
-        "startedAt": facts.started_at.isoformat(),
-        "attempt": attempt,
-    }
-    workflow: JsonObject = {"context": state.context, "instanceId": facts.id, "id": facts.workflow_id}
-    own: JsonObject = {
-        "_nodes": state.outputs,
-        "nodeOutputs": state.outputs,
-        "_execution": execution,
-        "workflow": workflow,
-    }
-    return Scope(Layered(own, state.context), now, f"{facts.id}/{place}")
+    return Scope(_View(facts, state, attempt), now, f"{facts.id}/{place}")
+
+
+class _View(Mapping[str, Json]):
+    """What is kept under the execution's own names is made when it is read: hardly any node reads it."""
+
+    __slots__ = ("_attempt", "_facts", "_state")
+
+    def __init__(self, facts: Facts, state: State, attempt: int) -> None:
+        self._facts, self._state, self._attempt = facts, state, attempt
+
+    def __getitem__(self, name: str) -> Json:
+        return self._own(name) if name in OWN_NAMES else self._state.context[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._state.context, **OWN_NAMES})
+
+    def __len__(self) -> int:
+        return len(OWN_NAMES.keys() | self._state.context.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in OWN_NAMES or name in self._state.context
+
+    def _own(self, name: str) -> Json:
+        facts, state = self._facts, self._state
+        match name:
+            case "_execution":
+                return {
+                    "id": facts.id,
+                    "workflowId": facts.workflow_id,
+                    "version": facts.version,
+                    "startedAt": facts.started_at.isoformat(),
+                    "attempt": self._attempt,
+                }
+            case "workflow":
+                return {"context": state.context, "instanceId": facts.id, "id": facts.workflow_id}
+            case _:
+                return state.outputs

@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from muster.api import execution_shapes, registry_shapes, shapes
+from muster.api import execution_shapes, registry_shapes, shapes, topics
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
 
@@ -19,6 +19,8 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     execution_shapes.Reason,
     execution_shapes.Cancel,
     execution_shapes.Retry,
+    execution_shapes.NodeEvent,
+    topics.ExecutionsChanged,
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,
@@ -43,7 +45,7 @@ def described(
     content: Mapping[str, object] | None = None,
     headers: Mapping[str, object] | None = None,
     notes: str = "",
-    also: Mapping[int, type[BaseModel]] | None = None,
+    also: Mapping[int, type[BaseModel] | None] | None = None,
 ) -> Arguments:
     """What a route's decorator says besides its path: the answer, every problem, the role and the body.
 
@@ -72,9 +74,10 @@ def described(
     }
 
 
-def _further(shapes: Mapping[int, type[BaseModel]]) -> dict[int | str, dict[str, Any]]:
+def _further(shapes: Mapping[int, type[BaseModel] | None]) -> dict[int | str, dict[str, Any]]:
     return {
-        status: {"description": "What was asked for.", "model": shape} for status, shape in shapes.items()
+        status: {"description": "What was asked for.", "model": shape} if shape else {"description": "Done."}
+        for status, shape in shapes.items()
     }
 
 
@@ -149,6 +152,7 @@ def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
 TAGS = {
     "workflows": "Definitions and their numbered versions.",
     "executions": "Runs of workflows: started, looked at, acted on.",
+    "streams": "What changes, told as it does.",
     "diagrams": "Definitions drawn.",
     "node templates": "Node configs that several nodes share.",
     "node types": "What nodes there are, and the JSON Schema of each one's config.",

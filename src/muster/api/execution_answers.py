@@ -1,9 +1,20 @@
 """Executions and their nodes as callers are told of them."""
 
-from muster.api.execution_shapes import ExecutionError, ExecutionItem, ExecutionWhole, NodeItem, WaitItem
+from collections.abc import Mapping
+
+from muster.api.execution_shapes import (
+    Ended,
+    ExecutionError,
+    ExecutionItem,
+    ExecutionWhole,
+    NodeEvent,
+    NodeItem,
+    WaitItem,
+)
 from muster.engine.control import Control
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
+from muster.model.json import Json
 
 
 async def whole_of(control: Control, found: ExecutionDetail) -> ExecutionWhole:
@@ -54,8 +65,16 @@ def error_of(row: ExecutionRow) -> ExecutionError | None:
     return ExecutionError(type=row.error_type, message=row.error_message or "", node_id=row.current_node_id)
 
 
-def node_of(row: NodeRow, types: dict[str, str]) -> NodeItem:
-    return NodeItem(
+def ended_of(row: ExecutionRow, output: Json) -> Ended:
+    return Ended(execution_id=row.id, status=row.status, output=output, error=error_of(row))
+
+
+def node_of(row: NodeRow, types: Mapping[str, str]) -> NodeItem:
+    return NodeItem(**node_event_of(row, types).model_dump(), output=row.output)
+
+
+def node_event_of(row: NodeRow, types: Mapping[str, str]) -> NodeEvent:
+    return NodeEvent(
         node_id=row.node_id,
         type=types.get(row.node_id, ""),
         visit=row.visit,
@@ -64,7 +83,7 @@ def node_of(row: NodeRow, types: dict[str, str]) -> NodeItem:
         attempt=row.attempt,
         started_at=row.started_at,
         completed_at=row.completed_at,
-        output=row.output,
+        due_at=row.due_at,
         error=row.error,
         warnings=list(row.warnings),
     )

@@ -77,7 +77,9 @@ class ExecutionPage(Shape):
     next_cursor: str | None
 
 
-class NodeItem(Shape):
+class NodeEvent(Shape):
+    """How a visit of a node is."""
+
     node_id: str
     type: str
     visit: int
@@ -86,9 +88,13 @@ class NodeItem(Shape):
     attempt: int
     started_at: datetime
     completed_at: datetime | None
-    output: JsonValue
+    due_at: datetime | None
     error: JsonValue
     warnings: list[str]
+
+
+class NodeItem(NodeEvent):
+    output: JsonValue
 
 
 class NodePage(Shape):

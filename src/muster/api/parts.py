@@ -9,10 +9,14 @@ from prometheus_client import CollectorRegistry
 
 from muster.api.auth import Authenticator
 from muster.api.auth.issuing import Tokens
+from muster.api.event_stream import Streams
 from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
+from muster.api.topics import Topic
 from muster.definitions.library import Library
 from muster.engine.control import Control
+from muster.engine.following import Following
+from muster.kit.changes import Changes
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import JsonObject
@@ -42,12 +46,17 @@ Check = Callable[[], Awaitable[Condition]]
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """`checks` are the dependencies by name. By `unavailable` exceptions the store says that nothing was
-    written, by `unknown` ones that it may have been."""
+    """Of `changes`, executions are told under their ids, and all of them under `executions`. `checks` are
+    the dependencies by name. By `unavailable` exceptions the store says that nothing was written, by
+    `unknown` ones that it may have been."""
 
     version: str
     library: Library
     control: Control
+    following: Following
+    topics: Mapping[str, Topic]
+    streams: Streams
+    changes: Changes
     node_types: Mapping[str, NodeType]
     tokens: Tokens
     audit: Audit

@@ -41,6 +41,7 @@ class Code(StrEnum):
     UNAVAILABLE = "UNAVAILABLE"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
     PROVIDER_UNAVAILABLE = "PROVIDER_UNAVAILABLE"
+    TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
 
 
 MEANINGS: Mapping[Code, tuple[int, str]] = {
@@ -72,6 +73,7 @@ MEANINGS: Mapping[Code, tuple[int, str]] = {
         "The database cannot be reached, or not be written. Nothing was written; try again.",
     ),
     Code.OUTCOME_UNKNOWN: (503, "The database left during the commit: look before you repeat."),
+    Code.TOO_MANY_STREAMS: (503, "No further stream of events is taken now; `Retry-After` says when."),
     Code.PROVIDER_UNAVAILABLE: (503, "The OpenID provider has never been reached: no token can be checked."),
 }
 

@@ -17,8 +17,10 @@ from starlette.types import ASGIApp
 from muster.api.auth import Authenticator, OidcVerifier, TokenUses, TokenVerifier, noting
 from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
+from muster.api.event_stream import Streams
 from muster.api.parts import Parts
 from muster.api.rates import Rates
+from muster.api.topics import ExecutionsTopic
 from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
@@ -30,6 +32,8 @@ from muster.definitions.library import Library
 from muster.definitions.limits import Limits
 from muster.engine.control import Control
 from muster.engine.handlers import Handlers
+from muster.engine.observer import EXECUTIONS, Announcing
+from muster.kit.changes import Changes
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.nodes import pure_handlers, wait_handlers
@@ -50,6 +54,7 @@ from muster.store.migrations.runner import (
     revisions,
 )
 from muster.store.open import ANSWER_SECONDS, FILE_NAME, open_database
+from muster.store.sightings import ExecutionSightings
 from muster.store.templates import TemplateRepository
 from muster.store.tokens import TokenRepository
 from muster.store.vault import BadKey, Vault
@@ -132,9 +137,19 @@ async def opened(
             {**pure_handlers(), **plugged.pures},
             {**wait_handlers(), **plugged.waits},
         )
+        changes, streams = Changes(), Streams(settings.api.streams)
         engine = await stack.enter_async_context(
             running_engine(
-                settings, database, committer, storage.workflows, library, catalogue, handlers, clock, ids
+                settings,
+                database,
+                committer,
+                storage.workflows,
+                library,
+                catalogue,
+                handlers,
+                clock,
+                ids,
+                Announcing(changes),
             )
         )
         verifier = _verifier(settings, audience, http, clock)
@@ -143,6 +158,10 @@ async def opened(
             version=version("muster"),
             library=library,
             control=engine.control,
+            following=engine.following,
+            topics={EXECUTIONS: ExecutionsTopic(ExecutionSightings(database))},
+            streams=streams,
+            changes=changes,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
             audit=AuditLog(database),
@@ -160,7 +179,12 @@ async def opened(
             metrics_open=settings.oidc.issuer_uri is None and is_loopback_host(settings.host),
             web="web" in settings.roles,
         )
-        yield House(create_api(parts), library, engine.control, engine.retire)
+
+        def retire() -> None:
+            engine.retire()
+            streams.close()
+
+        yield House(create_api(parts), library, engine.control, retire)
 
 
 @asynccontextmanager

@@ -14,8 +14,10 @@ from muster.definitions.library import Library
 from muster.engine.attempt import Attempts
 from muster.engine.control import Control
 from muster.engine.drive import Driver
+from muster.engine.following import Following
 from muster.engine.handlers import Handlers
 from muster.engine.instance import Instance, Name
+from muster.engine.observer import Observer
 from muster.engine.programs import Programs
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
@@ -24,6 +26,7 @@ from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
+from muster.store.sightings import ExecutionSightings
 from muster.store.workflows import WorkflowRepository
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -48,9 +51,10 @@ class CommitMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """How others reach executions, and how this process is told that its end is near."""
+    """How others reach executions and follow them, and how this process is told that its end is near."""
 
     control: Control
+    following: Following
     retire: Callable[[], None]
 
 
@@ -65,6 +69,7 @@ async def running_engine(
     handlers: Handlers,
     clock: Clock,
     ids: Ids,
+    observer: Observer,
 ) -> AsyncIterator[Engine]:
     """Drive executions until the end of the block; nodes that run then may finish for a while.
 
@@ -74,20 +79,21 @@ async def running_engine(
     executions = ExecutionRepository(database, committer, lease)
     programs = Programs(workflows.document, catalogue.node_types)
     attempts = Attempts(handlers, executions, clock, random.random, lease)
-    driver = Driver(executions, attempts, clock, random.random)
+    driver = Driver(executions, attempts, clock, random.random, observer)
     name = Name(settings.instance_id, ids.new())
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.
     alone = database.dialect_name == "sqlite"
-    instance = Instance(name, executions, driver, programs.of, clock, lease, alone=alone)
+    instance = Instance(name, executions, driver, programs.of, clock, lease, alone, observer)
     records = ExecutionRecords(database, clock)
     control = Control(instance, executions, records, library, programs, clock, ids)
+    engine = Engine(control, Following(ExecutionSightings(database), programs.of), instance.retire)
     if "engine" not in settings.roles:
         instance.retire()
-        yield Engine(control, instance.retire)
+        yield engine
         return
     running = asyncio.create_task(instance.run())
     try:
-        yield Engine(control, instance.retire)
+        yield engine
     finally:
         await instance.leave(settings.engine.shutdown_grace)
         running.cancel()

@@ -14,6 +14,7 @@ _log = structlog.get_logger("muster.access")
 
 HEADER_BYTES = 65_536
 HEADER_SECONDS = 15.0
+READ_SECONDS = 30.0
 
 
 class _Unacceptable(Exception):
@@ -21,7 +22,8 @@ class _Unacceptable(Exception):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose next request's header does not come in time, or does not end."""
+    """Closes a connection whose next request's header does not come in time, or does not end, and one whose
+    answer is not read."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # uvicorn's own arguments, handed on
         super().__init__(*args, **kwargs)
@@ -31,6 +33,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._hosts = 0
         self._wrong = "This is not HTTP that can be read."
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
@@ -38,7 +41,22 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._header_came()
+        self._is_read()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """As much is under way as may be: whoever does not read on is not waited for."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._is_read()
+
+    def _is_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -93,6 +93,7 @@ class ApiSettings(Group):
     shutdown_grace: int = Field(
         default=20, ge=0, description="Seconds that open requests get to finish at the end."
     )
+    streams: int = Field(default=200, ge=0, description="Streams of events that may be open at once.")
 
 
 class EngineSettings(Group):

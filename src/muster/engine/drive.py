@@ -14,6 +14,7 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.handlers import Done, Suspend
 from muster.engine.live import COMPENSATION, Live
+from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import Checkpoint, Executions, JournalRow, Progress
 from muster.engine.state import (
     Completed,
@@ -42,12 +43,18 @@ class Driver:
     """Drives executions that this instance owns. `chance` gives the jitter of retries, from 0 to 1."""
 
     def __init__(
-        self, executions: Executions, attempts: Attempts, clock: Clock, chance: Callable[[], float]
+        self,
+        executions: Executions,
+        attempts: Attempts,
+        clock: Clock,
+        chance: Callable[[], float],
+        observer: Observer | None = None,
     ) -> None:
         self._executions = executions
         self._attempts = attempts
         self._clock = clock
         self._chance = chance
+        self._observer = observer or Nobody()
 
     async def drive(self, live: Live, todo: Iterable[Todo]) -> None:
         """Go on until the execution parks or ends, and let go of it. Raises `Lost` if it is another's."""
@@ -136,6 +143,7 @@ class Driver:
         taken = tuple(sorted(live.taken)) if checkpoint else ()
         progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, taken)
         await write_until_written(self._executions, progress)
+        self._observer.progressed(live, progress.rows, checkpoint)
         live.rows.clear()
         live.owes_a_write = False
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from muster.engine.drive import Driver
 from muster.engine.live import Live, begin, take_over
+from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import Executions, Lost, NewExecution, NotWritten, OwnedExecution
 from muster.engine.program import Program
 from muster.engine.state import Failure, GivenUp, Todo
@@ -58,6 +59,7 @@ class Instance:
         clock: Clock,
         lease: timedelta,
         alone: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
@@ -66,6 +68,7 @@ class Instance:
         self._driver = driver
         self._program = program
         self._clock = clock
+        self._observer = observer or Nobody()
         self._has_taken_back = False
         self._renewed = 0.0
         self._retired: float | None = None
@@ -80,8 +83,10 @@ class Instance:
         this instance takes no work. Raises `NotWritten`."""
         program, asked = await self._program(new.version_id), _loop_time()
         if self.is_retired:
-            return await self._executions.start(replace(new, owner=None))
+            await self._executions.start(replace(new, owner=None))
+            return self._observer.started(new)
         await self._executions.start(new)
+        self._observer.started(new)
         return self._spawn(*begin(new, program), asked)
 
     async def run(self) -> None:
@@ -205,6 +210,7 @@ class Instance:
                 # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
                 log.exception("execution %s cannot be taken up", owned.id)
             else:
+                self._observer.taken(live, self._lateness(live))
                 self._spawn(live, todo, asked)
         return len(taken)
 
@@ -215,6 +221,11 @@ class Instance:
             # One line for all of its executions; their leases run out, and somebody tries again.
             log.exception("executions of version %s cannot be taken up", version_id)
             return None
+
+    def _lateness(self, live: Live) -> timedelta | None:
+        """How long after its time it was taken up; None: it was taken up for another reason."""
+        due, now = live.state.resume_at, self._clock.now()
+        return now - due if due is not None and due <= now else None
 
     def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         live, todo = take_over(owned, program)
@@ -246,6 +257,7 @@ class Instance:
         try:
             await self._driver.drive(live, todo)
         except Lost:
+            self._observer.lost(live)
             log.info("execution %s was taken over by another instance", execution_id)
         except Exception:
             # The boundary of one execution: a mistake in it ends neither the others nor this instance.

@@ -32,11 +32,13 @@ class ExecutionRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """What became of one visit of a node, or of one item of it."""
+    """What became of one visit of a node, or of one item of it. `seq` orders visits as they settled; 0: it is
+    an item's, or it has not settled."""
 
     node_id: str
     visit: int
     item_key: str
+    seq: int
     status: str
     attempt: int
     output: Json

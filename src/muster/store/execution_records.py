@@ -49,7 +49,7 @@ class ExecutionRecords:
 
     async def get(self, institute_id: str | None, execution_id: str) -> ExecutionDetail | None:
         def work(connection: Connection) -> ExecutionDetail | None:
-            wanted = _of_tenant(_joined(*DETAILED), institute_id).where(E.id == execution_id)
+            wanted = of_tenant(joined(*DETAILED), institute_id).where(E.id == execution_id)
             row = connection.execute(wanted).first()
             return None if row is None else _detail(row, _nodes(connection, execution_id))
 
@@ -58,16 +58,16 @@ class ExecutionRecords:
     async def list(
         self, institute_id: str | None, wanted: Wanted, page: Page
     ) -> tuple[Sequence[ExecutionRow], str | None]:
-        chosen = _filtered(_of_tenant(_joined(*LISTED), institute_id), wanted)
+        chosen = _filtered(of_tenant(joined(*LISTED), institute_id), wanted)
         return await self._database.read(
-            lambda connection: read_page(connection, "executions", chosen, [E.id], page, _listed, True)
+            lambda connection: read_page(connection, "executions", chosen, [E.id], page, listed_of, True)
         )
 
     async def nodes(self, execution_id: str, page: Page) -> tuple[Sequence[NodeRow], str | None]:
         chosen = select(node_execution).where(J.execution_id == execution_id)
         order = [J.node_id, J.visit, J.item_key]
         return await self._database.read(
-            lambda connection: read_page(connection, "journal", chosen, order, page, _node)
+            lambda connection: read_page(connection, "journal", chosen, order, page, node_of)
         )
 
     async def reopen(
@@ -107,7 +107,7 @@ class ExecutionRecords:
         await self._database.write(lambda connection: add_audit(connection, audit, self._clock.now()))
 
 
-def _joined(*columns: Any) -> Select[Any]:
+def joined(*columns: Any) -> Select[Any]:
     versions = workflow_version.c.id == E.workflow_version_id
     return (
         select(*columns)
@@ -116,7 +116,7 @@ def _joined(*columns: Any) -> Select[Any]:
     )
 
 
-def _of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
+def of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
     return chosen if institute_id is None else chosen.where(E.institute_id == institute_id)
 
 
@@ -140,10 +140,10 @@ def _filtered(chosen: Select[Any], wanted: Wanted) -> Select[Any]:
 def _nodes(connection: Connection, execution_id: str) -> list[NodeRow]:
     """The visits in the order they came to their end; items are paged by `nodes`."""
     visits = select(node_execution).where(J.execution_id == execution_id, J.item_key == "")
-    return [_node(row) for row in connection.execute(visits.order_by(J.seq).limit(MOST_NODES))]
+    return [node_of(row) for row in connection.execute(visits.order_by(J.seq).limit(MOST_NODES))]
 
 
-def _listed(row: Row[Any]) -> ExecutionRow:
+def listed_of(row: Row[Any]) -> ExecutionRow:
     return ExecutionRow(
         id=row.id,
         workflow_id=row.workflow_id,
@@ -167,7 +167,7 @@ def _listed(row: Row[Any]) -> ExecutionRow:
 
 def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
     return ExecutionDetail(
-        row=_listed(row),
+        row=listed_of(row),
         given=row.given,
         context=row.context,
         output=row.output,
@@ -177,11 +177,12 @@ def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
     )
 
 
-def _node(row: Row[Any]) -> NodeRow:
+def node_of(row: Row[Any]) -> NodeRow:
     return NodeRow(
         node_id=row.node_id,
         visit=row.visit,
         item_key=row.item_key,
+        seq=row.seq,
         status=row.status,
         attempt=row.attempt,
         output=row.output,

@@ -302,9 +302,9 @@ def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[Own
         return []
     ids = [row.id for row in rows]
     for row in connection.execute(JOURNALS, {"ids": ids}):
-        journals[row.execution_id].append(_journal_of(row))
+        journals[row.execution_id].append(journal_of(row))
     signals = _signals_of(connection.execute(SIGNALS_OF, {"ids": ids}))
-    return [_owned(row, journals[row.id], signals.get(row.id, ())) for row in rows]
+    return [owned_of(row, journals[row.id], signals.get(row.id, ())) for row in rows]
 
 
 def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
@@ -314,7 +314,7 @@ def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
     return signals
 
 
-def _owned(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Signal]) -> OwnedExecution:
+def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Signal]) -> OwnedExecution:
     return OwnedExecution(
         id=row.id,
         workflow_id=row.workflow_id,
@@ -396,7 +396,7 @@ def _journal_row(execution_id: str, row: JournalRow) -> dict[str, object]:
     }
 
 
-def _journal_of(row: Row[Any]) -> JournalRow:
+def journal_of(row: Row[Any]) -> JournalRow:
     return JournalRow(
         node=row.node_id,
         visit=row.visit,

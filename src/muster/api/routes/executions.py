@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
-from muster.api.execution_answers import error_of, item_of, node_of, whole_of
+from muster.api.execution_answers import ended_of, item_of, node_of, whole_of
 from muster.api.execution_shapes import (
     Ended,
     Execute,
@@ -66,9 +66,7 @@ async def execute(request: Request, caller: Operator, parts: Given, wait: Wait =
     if wait is None:
         return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)
     found = await parts.control.wait(execution_id, caller, wait)
-    row = found.row
-    ended = Ended(execution_id=row.id, status=row.status, output=found.output, error=error_of(row))
-    return answer(ended, 200 if row.status in FINAL else 202)
+    return answer(ended_of(found.row, found.output), 200 if found.row.status in FINAL else 202)
 
 
 @router.get(

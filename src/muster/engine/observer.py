@@ -1,0 +1,67 @@
+"""Who is told what executions do. Everything is durable when it is told, and telling must neither wait nor
+fail: it happens between the steps of an execution."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from muster.engine.live import Live
+from muster.engine.ports import Checkpoint, JournalRow, NewExecution
+from muster.kit.changes import Changes
+
+EXECUTIONS = "executions"
+
+
+class Observer(Protocol):
+    def started(self, new: NewExecution) -> None: ...
+
+    def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
+        """Visits have settled, and with a `checkpoint` the execution has parked or ended."""
+        ...
+
+    def taken(self, live: Live, late: timedelta | None) -> None:
+        """This instance has taken it up; `late` is how long after its time, if it had one."""
+        ...
+
+    def lost(self, live: Live) -> None:
+        """Another instance has it now, and this one found out by being refused."""
+        ...
+
+
+class Nobody:
+    """An `Observer` that looks away."""
+
+    def started(self, new: NewExecution) -> None:
+        return
+
+    def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
+        return
+
+    def taken(self, live: Live, late: timedelta | None) -> None:
+        return
+
+    def lost(self, live: Live) -> None:
+        return
+
+
+class Announcing:
+    """Tells those who listen in this process: under an execution's id, and under `executions`."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+
+    def started(self, new: NewExecution) -> None:
+        self._tell(new.id)
+
+    def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
+        self._tell(live.facts.id)
+
+    def taken(self, live: Live, late: timedelta | None) -> None:
+        self._tell(live.facts.id)
+
+    def lost(self, live: Live) -> None:
+        self._tell(live.facts.id)
+
+    def _tell(self, execution_id: str) -> None:
+        self._changes.tell(execution_id)
+        self._changes.tell(EXECUTIONS)

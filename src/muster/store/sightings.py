@@ -1,0 +1,87 @@
+"""Executions as followers look at them: again and again, so briefly and without what is large."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BindParameter, Connection, Select, bindparam, null, select
+
+from muster.engine.following import Seen
+from muster.engine.live import COMPENSATION
+from muster.engine.ports import OwnedExecution
+from muster.model.execution import ExecutionRow
+from muster.store.database import Database
+from muster.store.dialect import now
+from muster.store.execution_records import LISTED, joined, listed_of, node_of, of_tenant
+from muster.store.executions import journal_of, owned_of
+from muster.store.tables import node_execution, workflow_execution
+from muster.store.types import UtcTime
+
+E = workflow_execution.c
+J = node_execution.c
+ID: BindParameter[str] = bindparam("id")
+# A visit is told without its output, which the journal has.
+BRIEF = tuple(column for column in J if column.name not in ("input", "output", "changes"))
+EXECUTION = joined(*LISTED, E.fence, E.owner, E.output).where(E.id == ID)
+VISIT = J.item_key.in_(["", COMPENSATION])
+VISITS: Select[Any] = (
+    select(*BRIEF, null().label("output"))
+    .where(J.execution_id == ID, VISIT, J.seq > bindparam("after"))
+    .order_by(J.seq)
+    .limit(bindparam("most"))
+)
+STANDING = select(workflow_execution).where(E.id == ID)
+CHANGED = (
+    joined(*LISTED, E.updated_at)
+    .where(E.updated_at >= bindparam("since", type_=UtcTime()))
+    .order_by(E.updated_at.desc())
+    .limit(bindparam("most"))
+)
+JOURNAL = select(node_execution).where(J.execution_id == ID, VISIT).limit(bindparam("most"))
+
+
+class ExecutionSightings:
+    """`engine.following.Sightings` on a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def seen(self, institute_id: str | None, execution_id: str, after: int, limit: int) -> Seen | None:
+        def work(connection: Connection) -> Seen | None:
+            row = connection.execute(of_tenant(EXECUTION, institute_id), {"id": execution_id}).first()
+            if row is None:
+                return None
+            visits = connection.execute(VISITS, {"id": execution_id, "after": after, "most": limit})
+            return Seen(
+                listed_of(row),
+                row.fence,
+                row.owner is not None,
+                row.output,
+                [node_of(visit) for visit in visits],
+            )
+
+        return await self._database.read(work)
+
+    async def standing(self, execution_id: str, limit: int) -> OwnedExecution | None:
+        def work(connection: Connection) -> OwnedExecution | None:
+            row = connection.execute(STANDING, {"id": execution_id}).first()
+            visits = connection.execute(JOURNAL, {"id": execution_id, "most": limit + 1}).all()
+            if row is None or len(visits) > limit:
+                return None
+            return owned_of(row, [journal_of(visit) for visit in visits], ())
+
+        return await self._database.read(work)
+
+    async def changed(
+        self, institute_id: str | None, since: datetime | None, before: timedelta, limit: int
+    ) -> tuple[Sequence[tuple[ExecutionRow, datetime]], datetime]:
+        """Executions that changed `before` that moment or later, with when they did, the newest first; and
+        the time it is. None: now."""
+
+        def work(connection: Connection) -> tuple[list[tuple[ExecutionRow, datetime]], datetime]:
+            at = now(connection)
+            wanted = {"since": (since or at) - before, "most": limit}
+            rows = connection.execute(of_tenant(CHANGED, institute_id), wanted)
+            return [(listed_of(row), row.updated_at) for row in rows], at
+
+        return await self._database.read(work)

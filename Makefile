@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz simulate services services-down lock clean
+.PHONY: help run test check fmt lint types bench fuzz simulate torture services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, noth
 
 simulate: .venv/.dev  ## crash and break it under SEEDS seeds (default 10000), or show one: SEED=n
 	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000))
+
+torture: .venv/.dev  ## kill, freeze and restart real instances under load: MINUTES= EXECUTIONS= SEED= SQLITE=1
+	@PYTHONPATH=tests $(BIN)/python -m torture --minutes $(or $(MINUTES),10) --executions $(or $(EXECUTIONS),50000) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(SQLITE),--sqlite)
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

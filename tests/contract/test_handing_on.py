@@ -136,3 +136,30 @@ async def test_nobody_takes_over_from_itself_after_a_sleep_that_outlasted_its_le
     row = await leaving.row(execution)
     assert (row["status"], row["fence"]) == ("COMPLETED", 1)
     assert told.said == ["a"]
+
+
+async def test_of_two_with_one_name_the_second_robs_the_first_once_and_both_go_on(
+    database: Database, told: Told
+) -> None:
+    first, second = House(database, told, "same"), House(database, told, "same")
+    await first.define(chain(node("a"), node("b")))
+    second.programs = first.programs
+    await first.instance._abandoned_pass()
+    told.pauses_at = "a"
+    robbed = await first.start()
+    await told.hanging.wait()
+    await second.instance._abandoned_pass()
+    told.pauses_at = None
+    own = await second.start()
+    for _ in range(3):
+        await first.instance._abandoned_pass()
+        await second.instance._abandoned_pass()
+    told.go_on.set()
+    for house in (first, second):
+        await house.instance.ended(robbed)
+        await house.instance.ended(own)
+    rows = [await first.row(execution) for execution in (robbed, own)]
+    assert [(row["status"], row["fence"]) for row in rows] == [("COMPLETED", 2), ("COMPLETED", 1)]
+    assert sorted(str(said) for said in told.said) == ["a", "a", "a", "b", "b"], (
+        "the robbed one went no further"
+    )

@@ -1,0 +1,32 @@
+"""`python -m torture`: the torture for as long as you like."""
+
+import argparse
+import asyncio
+import sys
+from random import SystemRandom
+
+from torture.torture import Plan, torture
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--executions", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=None, help="what goes wrong and when; else a new one")
+    parser.add_argument(
+        "--sqlite", action="store_true", help="one process on SQLite, not three on PostgreSQL"
+    )
+    given = parser.parse_args()
+    seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
+    sys.stdout.write(f"seed {seed}\n")
+    sys.stdout.flush()
+    verdict = asyncio.run(torture(Plan(seed, given.minutes * 60, given.executions, given.sqlite)))
+    for what, number in verdict.numbers.items():
+        sys.stdout.write(f"{what:48} {number}\n")
+    for wrong in verdict.wrong:
+        sys.stdout.write(f"WRONG: {wrong}\n")
+    return 1 if verdict.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Real processes, real crashes: instances are killed, frozen and restarted, the database too, under load.
+
+Whatever was accepted has to be completed in the end; no effect may be lost, or happen under two keys.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from databases import fresh_database
+from muster.store.database import Database, Unavailable
+from muster.store.open import open_database
+from stand_ins.http_site import site
+from stand_ins.mail_server import mail_server
+from torture.chaos import Chaos, schedule
+from torture.instances import MusterProcess
+from torture.judge import Verdict, judge, live, orphans
+from torture.nursery import Nursery
+from torture.outside import Callers, Sink, mails, workflow
+from torture.own_postgres import OwnPostgres, own_postgres
+
+CALM_LOOKS = 600
+CLIENTS = 32
+MOST_AT_ONCE = 400
+# So that nothing but the file's one owner can let SQLite's executions go on.
+NEVER = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    seed: int
+    seconds: float
+    executions: int
+    sqlite: bool = False
+    lease: float = 3.0
+
+    @property
+    def instances(self) -> int:
+        return 1 if self.sqlite else 3
+
+
+async def torture(plan: Plan) -> Verdict:
+    """Let it happen, and say what was found."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muster-torture-")))
+        postgres = None if plan.sqlite else stack.enter_context(own_postgres())
+        url = await stack.enter_async_context(_database(folder, postgres))
+        sink = Sink()
+        web = await stack.enter_async_context(site(sink.answer))
+        post = await stack.enter_async_context(mail_server())
+        settings = _settings(plan, url, post.port)
+        nursery = Nursery()
+        stack.callback(nursery.close)
+        names = [f"instance-{number}" for number in range(plan.instances)]
+        instances = [MusterProcess(name, nursery, folder, settings) for name in names]
+        stack.callback(_kill_all, instances)
+        await _begin(instances, workflow(web.url("").rstrip("/")))
+        database = open_database(url)
+        stack.push_async_callback(database.close)
+        chaos, callers = Chaos(instances, postgres), Callers(instances, sink, MOST_AT_ONCE)
+        lost = await _storm(plan, chaos, callers, database)
+        left = await _calm(instances, chaos, database)
+        verdict = await judge(database, callers.accepted, sink, mails(post))
+        verdict.expect_none(lost, "executions were looked after by nobody")
+        verdict.expect_none([left] if left else [], "times there was something left in the end")
+        await _end(verdict, instances)
+        _count(verdict, plan, chaos, callers, instances)
+        return verdict
+
+
+@asynccontextmanager
+async def _database(folder: Path, postgres: OwnPostgres | None) -> AsyncIterator[str]:
+    if postgres is None:
+        yield f"sqlite:///{folder / 'muster.db'}"
+        return
+    async with fresh_database("postgres", postgres.url) as url:
+        yield url
+
+
+def _settings(plan: Plan, url: str, mail_port: int) -> dict[str, str]:
+    return {
+        "DB_URL": url,
+        "MUSTER_ENGINE_LEASE": str(NEVER if plan.sqlite else plan.lease),
+        "MUSTER_ENGINE_SHUTDOWN_GRACE": "5",
+        "MUSTER_HTTP_ALLOWED_NETWORKS": "127.0.0.0/8",
+        "MUSTER_SMTP_HOST": "127.0.0.1",
+        "MUSTER_SMTP_PORT": str(mail_port),
+        "MUSTER_SMTP_SECURITY": "none",
+        "MUSTER_SMTP_RATE": "1000",
+        "MUSTER_LOG_LEVEL": "warning",
+        "MUSTER_LOG_FORMAT": "json",
+    }
+
+
+async def _begin(instances: Sequence[MusterProcess], document: dict[str, object]) -> None:
+    for instance in instances:
+        instance.start()
+        await instance.ready()
+    async with httpx.AsyncClient(timeout=30) as client:
+        made = await client.post(f"{instances[0].url}/api/workflow", json=document)
+        assert made.status_code == 201, made.text
+
+
+async def _storm(plan: Plan, chaos: Chaos, callers: Callers, database: Database) -> list[str]:
+    """Everything at once; answers the executions that nobody looked after at some moment."""
+    strikes = schedule(plan.seed, plan.seconds, plan.instances, plan.lease, not plan.sqlite)
+    lost: list[str] = []
+    supervising = asyncio.create_task(chaos.supervise())
+    watching = asyncio.create_task(_watch(database, lost))
+    try:
+        await asyncio.gather(chaos.rage(strikes), callers.call(plan.executions, plan.seconds * 0.9, CLIENTS))
+    finally:
+        for task in (watching, supervising):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+    return lost
+
+
+async def _watch(database: Database, lost: list[str]) -> None:
+    while True:
+        with suppress(Unavailable):
+            lost += await orphans(database)
+        await asyncio.sleep(1.0)
+
+
+async def _calm(instances: Sequence[MusterProcess], chaos: Chaos, database: Database) -> int:
+    """Everybody is up and left in peace until all has ended: how many have not."""
+    supervising = asyncio.create_task(chaos.supervise())
+    left = await live(database)
+    for _ in range(CALM_LOOKS):
+        if not left:
+            break
+        await asyncio.sleep(0.5)
+        left = await live(database)
+    supervising.cancel()
+    for instance in instances:
+        await instance.ready()
+    return left
+
+
+async def _end(verdict: Verdict, instances: Sequence[MusterProcess]) -> None:
+    codes = await asyncio.gather(*(instance.end() for instance in instances))
+    verdict.expect_none([code for code in codes if code], "instances ended with an error")
+
+
+def _kill_all(instances: Sequence[MusterProcess]) -> None:
+    for instance in instances:
+        instance.kill()
+
+
+def _count(
+    verdict: Verdict, plan: Plan, chaos: Chaos, callers: Callers, instances: Sequence[MusterProcess]
+) -> None:
+    lines = [line for instance in instances for line in instance.log.read_text().splitlines()]
+    starting = sorted(callers.seconds)
+    verdict.numbers |= {
+        "seed": plan.seed,
+        "blows": {str(blow): times for blow, times in chaos.struck.items()},
+        "starts of instances": sum(instance.starts for instance in instances),
+        "answers to callers": dict(callers.answers),
+        "seconds to accept, p99": f"{starting[int(len(starting) * 0.99)]:.3f}" if starting else "",
+        "lines in the logs": len(lines),
+        "stack traces in the logs": sum("Traceback" in line for line in lines),
+    }
+    verdict.expect_none([line[:1500] for line in lines if "Traceback" in line], "stack traces in the logs")

@@ -48,8 +48,14 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) --upgrade pyproject.toml --group build -o requirements/runtime.txt
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
+	@$(LOCK) --group pyproject.toml:dbos -o requirements/dbos.txt
 
-bench: .venv/.dev  ## the benchmarks, as ratios within one run
+.venv-dbos/.done: .venv/.runtime requirements/dbos.txt
+	@$(UV) venv -q --clear --python $(BIN)/python .venv-dbos
+	@$(UV) pip install -q --python .venv-dbos/bin/python --require-hashes --only-binary :all: -r requirements/dbos.txt
+	@touch $@
+
+bench: .venv/.dev .venv-dbos/.done  ## the benchmarks, as ratios within one run
 	@scripts/bench
 
 fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else
@@ -69,4 +75,4 @@ services-down:  ## end them
 	@scripts/services.py down
 
 clean:  ## remove what was built (not ./data)
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	@rm -rf .venv .venv-dbos .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -11,7 +11,7 @@ from muster.api.execution_shapes import (
     NodeItem,
     WaitItem,
 )
-from muster.engine.control import Control
+from muster.engine.control import Control, Outcome
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
 from muster.model.json import Json
@@ -67,6 +67,15 @@ def error_of(row: ExecutionRow) -> ExecutionError | None:
 
 def ended_of(row: ExecutionRow, output: Json) -> Ended:
     return Ended(execution_id=row.id, status=row.status, output=output, error=error_of(row))
+
+
+def outcome_of(execution_id: str, came: Outcome) -> Ended:
+    failure = came.failure
+    error = None
+    if failure is not None:
+        error = ExecutionError(type=failure.type, message=failure.message, node_id=came.node)
+    status = ExecutionStatus(came.status)
+    return Ended(execution_id=execution_id, status=status, output=came.output, error=error)
 
 
 def node_of(row: NodeRow, types: Mapping[str, str]) -> NodeItem:

@@ -10,14 +10,15 @@ from muster.definitions.library import Library, NotFound
 from muster.engine.advance import PARKED, take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.instance import Instance
-from muster.engine.ports import Executions, NewExecution, SignalKind
+from muster.engine.ports import Checkpoint, Executions, NewExecution, SignalKind
 from muster.engine.programs import Programs
-from muster.engine.state import FINAL, Decision, ExecutionStatus, Token
+from muster.engine.state import FINAL, Decision, ExecutionStatus, Failure, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
+from muster.kit.shared import Shared
 from muster.model.access import Caller
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
-from muster.model.json import JsonObject
+from muster.model.json import Json, JsonObject
 from muster.model.stored import AuditEntry, Page, Workflow
 
 LOOK_EVERY = 0.25
@@ -63,6 +64,16 @@ class Start:
     tags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an execution so far; once it has failed or was cancelled, why, and at which node."""
+
+    status: str
+    output: Json = None
+    failure: Failure | None = None
+    node: str | None = None
+
+
 class Control:
     def __init__(
         self,
@@ -76,11 +87,12 @@ class Control:
     ) -> None:
         self._instance, self._executions, self._records = instance, executions, records
         self._library, self._programs = library, programs
+        self._workflows = Shared[tuple[str, Caller], Workflow](lambda wanted: library.workflow(*wanted))
         self._clock, self._ids = clock, ids
 
     async def start(self, start: Start, actor: Caller) -> str:
         """Begin an execution on the active version, or on the one named. Durable when this returns."""
-        workflow = await self._library.workflow(start.workflow, actor)
+        workflow = await self._workflows.get((start.workflow, actor))
         version_id = await self._version_to_start(workflow, start.version, actor)
         now = self._clock.now()
         given: JsonObject = {"workflowId": workflow.id, "instituteId": workflow.institute_id}
@@ -128,20 +140,22 @@ class Control:
         """What it stands and waits for."""
         return [token for token in decode(found.state, {}, {}).tokens if token.phase in PARKED]
 
-    async def wait(self, execution_id: str, actor: Caller, seconds: float) -> ExecutionDetail:
-        """The execution once it has ended, or as it is when the time is over, or when this instance leaves it
-        to others."""
+    async def wait(self, execution_id: str, actor: Caller, seconds: float) -> Outcome:
+        """What came of an execution once it has ended, or how it is when the time is over, or when this
+        instance leaves it to others."""
         loop, stays = asyncio.get_running_loop(), not self._instance.is_retired
         end = loop.time() + seconds
         while True:
             left = max(end - loop.time(), 0.0)
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
-                    await self._instance.ended(execution_id)
+                    stands = await self._instance.ended(execution_id)
+                    if stands is not None and stands.is_final:
+                        return _outcome_at(stands)
             found = await self.get(execution_id, actor)
             leaves = stays and self._instance.is_retired
             if found.row.status in FINAL or loop.time() >= end or leaves:
-                return found
+                return _outcome_of(found)
             await asyncio.sleep(min(LOOK_EVERY, max(end - loop.time(), 0.0)))
 
     # --- by hand -----------------------------------------------------------------------------------
@@ -246,3 +260,13 @@ def _audit(found: ExecutionDetail, action: str, actor: Caller, reason: str) -> A
     row = found.row
     details: JsonObject = {"reason": reason, "status": row.status}
     return AuditEntry("execution", row.id, action, actor.name, row.institute_id, details)
+
+
+def _outcome_at(stands: Checkpoint) -> Outcome:
+    return Outcome(stands.status.value, stands.output, stands.failure, stands.current_node)
+
+
+def _outcome_of(found: ExecutionDetail) -> Outcome:
+    row = found.row
+    failure = None if row.error_type is None else Failure(row.error_type, row.error_message or "")
+    return Outcome(row.status, found.output, failure, row.current_node_id)

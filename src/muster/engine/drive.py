@@ -56,8 +56,9 @@ class Driver:
         self._chance = chance
         self._observer = observer or Nobody()
 
-    async def drive(self, live: Live, todo: Iterable[Todo]) -> None:
-        """Go on until the execution parks or ends, and let go of it. Raises `Lost` if it is another's."""
+    async def drive(self, live: Live, todo: Iterable[Todo]) -> Checkpoint:
+        """Go on until the execution parks or ends, and let go of it: the answer is where it stands then.
+        Raises `Lost` if it is another's."""
         under_way: list[asyncio.Task[Settled]] = []  # in their order: what settles together is told in it
         try:
             while True:
@@ -136,8 +137,10 @@ class Driver:
         due = live.state.resume_at
         return due is not None and not live.state.held and due - self._clock.now() <= SHORT_DELAY
 
-    async def _let_go(self, live: Live) -> None:
-        await self._write(live, checkpoint_of(live, self._clock.now()))
+    async def _let_go(self, live: Live) -> Checkpoint:
+        checkpoint = checkpoint_of(live, self._clock.now())
+        await self._write(live, checkpoint)
+        return checkpoint
 
     async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
         taken = tuple(sorted(live.taken)) if checkpoint else ()

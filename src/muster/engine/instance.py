@@ -10,7 +10,7 @@ from datetime import timedelta
 from muster.engine.drive import Driver
 from muster.engine.live import Live, begin, take_over
 from muster.engine.observer import Nobody, Observer
-from muster.engine.ports import Executions, Lost, NewExecution, NotWritten, OwnedExecution
+from muster.engine.ports import Checkpoint, Executions, Lost, NewExecution, NotWritten, OwnedExecution
 from muster.engine.program import Program
 from muster.engine.state import Failure, GivenUp, Todo
 from muster.kit.clock import Clock
@@ -40,7 +40,7 @@ class Name:
 @dataclass(frozen=True, slots=True)
 class _Driven:
     live: Live
-    task: asyncio.Task[None]
+    task: asyncio.Task[Checkpoint | None]
 
 
 class Instance:
@@ -99,10 +99,14 @@ class Instance:
         """Look for what is due now: somebody knows that there is something."""
         self._due.wake()
 
-    async def ended(self, execution_id: str) -> None:
-        """Wait until this instance has let go of an execution; at once if it does not have it."""
-        if driven := self._driven.get(execution_id):
-            await asyncio.wait([driven.task])
+    async def ended(self, execution_id: str) -> Checkpoint | None:
+        """Wait until this instance has let go of an execution, and say where it stood then. None: this
+        instance does not have it, or has lost it."""
+        driven = self._driven.get(execution_id)
+        if driven is None:
+            return None
+        await asyncio.wait([driven.task])
+        return None if driven.task.cancelled() else driven.task.result()
 
     # --- leaving -----------------------------------------------------------------------------------------
 
@@ -252,16 +256,18 @@ class Instance:
         task = asyncio.create_task(self._drive(live, todo))
         self._driven[live.facts.id] = _Driven(live, task)
 
-    async def _drive(self, live: Live, todo: Iterable[Todo]) -> None:
+    async def _drive(self, live: Live, todo: Iterable[Todo]) -> Checkpoint | None:
         execution_id = live.facts.id
         try:
-            await self._driver.drive(live, todo)
+            return await self._driver.drive(live, todo)
         except Lost:
             self._observer.lost(live)
             log.info("execution %s was taken over by another instance", execution_id)
+            return None
         except Exception:
             # The boundary of one execution: a mistake in it ends neither the others nor this instance.
             log.exception("execution %s is left to its next owner", execution_id)
+            return None
         finally:
             # One that parked and came due at once may have been claimed anew, by a task of its own.
             driven = self._driven.get(execution_id)

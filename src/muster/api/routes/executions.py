@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
-from muster.api.execution_answers import ended_of, item_of, node_of, whole_of
+from muster.api.execution_answers import item_of, node_of, outcome_of, whole_of
 from muster.api.execution_shapes import (
     Ended,
     Execute,
@@ -65,8 +65,8 @@ async def execute(request: Request, caller: Operator, parts: Given, wait: Wait =
     execution_id = await parts.control.start(start, caller)
     if wait is None:
         return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)
-    found = await parts.control.wait(execution_id, caller, wait)
-    return answer(ended_of(found.row, found.output), 200 if found.row.status in FINAL else 202)
+    came = await parts.control.wait(execution_id, caller, wait)
+    return answer(outcome_of(execution_id, came), 200 if came.status in FINAL else 202)
 
 
 @router.get(

@@ -167,6 +167,23 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0005_dead_letters": [
+        ("execution_takeover", {"execution_id": "e1", "fence": 2, "owner": "o1", "taken_at": TIME}),
+        (
+            "dead_letter",
+            {
+                "id": 1,
+                "kind": "execution",
+                "source": "orders",
+                "key": "e1",
+                "error_type": "Busy",
+                "error_message": "later",
+                "attempts": "[]",
+                "status": "open",
+                "created_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -24,6 +24,7 @@ from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
     actions,
     audit,
+    dead_letters,
     diagrams,
     execution_actions,
     executions,
@@ -64,6 +65,7 @@ _WEB = (
     expressions,
     tokens,
     audit,
+    dead_letters,
     *_REGISTRIES,
     pages,
 )

@@ -14,8 +14,10 @@ from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
 from muster.api.topics import Topic
 from muster.definitions.library import Library
+from muster.engine.actions import Actions
 from muster.engine.control import Control
 from muster.engine.following import Following
+from muster.engine.letters import DeadLetters
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
@@ -57,6 +59,8 @@ class Parts:
     topics: Mapping[str, Topic]
     streams: Streams
     changes: Changes
+    actions: Actions
+    letters: DeadLetters
     node_types: Mapping[str, NodeType]
     tokens: Tokens
     audit: Audit

@@ -162,6 +162,8 @@ async def opened(
             topics={EXECUTIONS: ExecutionsTopic(ExecutionSightings(database))},
             streams=streams,
             changes=changes,
+            actions=engine.actions,
+            letters=engine.letters,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
             audit=AuditLog(database),

@@ -11,22 +11,27 @@ from prometheus_client import CollectorRegistry, Histogram
 
 from muster.app.settings import Settings
 from muster.definitions.library import Library
+from muster.engine.actions import Actions
 from muster.engine.attempt import Attempts
 from muster.engine.control import Control
 from muster.engine.drive import Driver
 from muster.engine.following import Following
 from muster.engine.handlers import Handlers
 from muster.engine.instance import Instance, Name
+from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.observer import Observer
 from muster.engine.programs import Programs
-from muster.kit.clock import Clock
-from muster.kit.ids import Ids
+from muster.kit.clock import Clock, SystemClock
+from muster.kit.ids import Ids, TimeOrderedIds
 from muster.model.node_type import Catalogue
+from muster.store.acts import ExecutionActs
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
+from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
 from muster.store.sightings import ExecutionSightings
+from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
 
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -55,6 +60,8 @@ class Engine:
 
     control: Control
     following: Following
+    actions: Actions
+    letters: DeadLetters
     retire: Callable[[], None]
 
 
@@ -84,9 +91,13 @@ async def running_engine(
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.
     alone = database.dialect_name == "sqlite"
     instance = Instance(name, executions, driver, programs.of, clock, lease, alone, observer)
-    records = ExecutionRecords(database, clock)
-    control = Control(instance, executions, records, library, programs, clock, ids)
-    engine = Engine(control, Following(ExecutionSightings(database), programs.of), instance.retire)
+    records = ExecutionRecords(database)
+    control = Control(instance, records, library, programs, clock, ids)
+    following = Following(ExecutionSightings(database), programs.of)
+    acts = ExecutionActs(committer)
+    actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
+    letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(actions))
+    engine = Engine(control, following, actions, letters, instance.retire)
     if "engine" not in settings.roles:
         instance.retire()
         yield engine
@@ -99,3 +110,24 @@ async def running_engine(
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
+
+
+@asynccontextmanager
+async def dead_letters(
+    database: Database, workflows: WorkflowRepository, templates: TemplateRepository, catalogue: Catalogue
+) -> AsyncIterator[DeadLetters]:
+    """Dead letters beside an instance that may be running elsewhere: it finds what was tried again."""
+
+    async def notice() -> None:
+        """Nobody drives executions here."""
+
+    clock, committer = SystemClock(), GroupCommitter(database)
+    ids = TimeOrderedIds(clock)
+    library = Library(workflows, templates, catalogue, ids)
+    programs = Programs(workflows.document, catalogue.node_types)
+    acts, records = ExecutionActs(committer), ExecutionRecords(database)
+    actions = Actions(records, acts, library, programs, clock, ids, notice)
+    try:
+        yield DeadLetters(DeadLetterRepository(database, committer), redrivers(actions))
+    finally:
+        await committer.close()

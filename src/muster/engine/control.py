@@ -1,4 +1,4 @@
-"""What people and programs do with executions: start, look, pause, resume, cancel, try again."""
+"""What people and programs do with executions: start them, look at them, wait for them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muster.definitions.library import Library, NotFound
-from muster.engine.advance import PARKED, take_up, take_up_from
-from muster.engine.codec import decode, encode
+from muster.engine.advance import PARKED
+from muster.engine.codec import decode
 from muster.engine.instance import Instance
-from muster.engine.ports import Checkpoint, Executions, NewExecution, SignalKind
+from muster.engine.ports import Checkpoint, NewExecution
 from muster.engine.programs import Programs
-from muster.engine.state import FINAL, Decision, ExecutionStatus, Failure, Token
+from muster.engine.state import FINAL, Failure, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.shared import Shared
 from muster.model.access import Caller
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
 from muster.model.json import Json, JsonObject
-from muster.model.stored import AuditEntry, Page, Workflow
+from muster.model.stored import Page, Workflow
 
 LOOK_EVERY = 0.25
 
@@ -29,7 +29,7 @@ class Conflict(Exception):
 
 
 class Records(Protocol):
-    """Executions as they are read, and the one change that a terminal one allows."""
+    """Executions as they are read."""
 
     async def get(self, institute_id: str | None, execution_id: str) -> ExecutionDetail | None: ...
 
@@ -39,19 +39,13 @@ class Records(Protocol):
 
     async def nodes(self, execution_id: str, page: Page) -> tuple[Sequence[NodeRow], str | None]: ...
 
-    async def reopen(
-        self,
-        before: ExecutionDetail,
-        version_id: int,
-        context: JsonObject,
-        state: JsonObject,
-        audit: AuditEntry,
-    ) -> bool:
-        """Let an ended execution go on from `state`, due at once, under a new fence. False: somebody else
-        did so first."""
-        ...
 
-    async def note(self, audit: AuditEntry) -> None: ...
+async def find(records: Records, execution_id: str, actor: Caller) -> ExecutionDetail:
+    """An execution that the caller may see. Raises `NotFound`."""
+    found = await records.get(actor.institute_id, execution_id)
+    if found is None:
+        raise NotFound(f"There is no execution {execution_id!r}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +72,13 @@ class Control:
     def __init__(
         self,
         instance: Instance,
-        executions: Executions,
         records: Records,
         library: Library,
         programs: Programs,
         clock: Clock,
         ids: Ids,
     ) -> None:
-        self._instance, self._executions, self._records = instance, executions, records
+        self._instance, self._records = instance, records
         self._library, self._programs = library, programs
         self._workflows = Shared[tuple[str, Caller], Workflow](lambda wanted: library.workflow(*wanted))
         self._clock, self._ids = clock, ids
@@ -117,10 +110,7 @@ class Control:
         return workflow.active_version_id
 
     async def get(self, execution_id: str, actor: Caller) -> ExecutionDetail:
-        found = await self._records.get(actor.institute_id, execution_id)
-        if found is None:
-            raise NotFound(f"There is no execution {execution_id!r}")
-        return found
+        return await find(self._records, execution_id, actor)
 
     async def list(
         self, actor: Caller, wanted: Wanted, page: Page
@@ -157,109 +147,6 @@ class Control:
             if found.row.status in FINAL or loop.time() >= end or leaves:
                 return _outcome_of(found)
             await asyncio.sleep(min(LOOK_EVERY, max(end - loop.time(), 0.0)))
-
-    # --- by hand -----------------------------------------------------------------------------------
-
-    async def pause(self, execution_id: str, actor: Caller, reason: str) -> ExecutionDetail:
-        """Let nothing new begin until it is resumed. What runs finishes."""
-        return await self._signal(execution_id, SignalKind.HOLD, "pause", actor, reason, {})
-
-    async def resume(self, execution_id: str, actor: Caller, reason: str) -> ExecutionDetail:
-        return await self._signal(execution_id, SignalKind.RELEASE, "resume", actor, reason, {})
-
-    async def cancel(
-        self, execution_id: str, actor: Caller, reason: str, compensate: bool = False
-    ) -> ExecutionDetail:
-        payload: JsonObject = {"reason": reason, "compensate": compensate}
-        return await self._signal(execution_id, SignalKind.CANCEL, "cancel", actor, reason, payload)
-
-    async def _signal(
-        self,
-        execution_id: str,
-        kind: SignalKind,
-        action: str,
-        actor: Caller,
-        reason: str,
-        payload: JsonObject,
-    ) -> ExecutionDetail:
-        found = await self.get(execution_id, actor)
-        if not await self._executions.signal(execution_id, kind, payload):
-            raise Conflict(f"The execution is {found.row.status}: it has ended")
-        await self._records.note(_audit(found, action, actor, reason))
-        await self._instance.take_signals()
-        self._instance.wake()
-        return await self.get(execution_id, actor)
-
-    async def retry(
-        self,
-        execution_id: str,
-        actor: Caller,
-        reason: str,
-        node: str | None = None,
-        patch: JsonObject | None = None,
-        version: int | None = None,
-    ) -> ExecutionDetail:
-        """Try a failed execution again from where it failed, or from an earlier node; with changes to its
-        context, and on another version whose nodes have the same ids."""
-        found = await self.get(execution_id, actor)
-        if found.row.status not in (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED):
-            raise Conflict(f"The execution is {found.row.status}: only a failed or cancelled one is retried")
-        version_id = await self._version_to_retry(found, version, actor)
-        context = {**found.context, **(patch or {})}
-        decision = await self._taken_up(found, version_id, node, context)
-        state: JsonObject = {
-            **encode(decision.state),
-            "outputs": decision.state.outputs,
-            "seq": found.state.get("seq", 0),
-        }
-        audit = _audit(found, "retry", actor, reason)
-        if not await self._records.reopen(found, version_id, context, state, audit):
-            raise Conflict("Somebody else has changed the execution meanwhile")
-        self._instance.wake()
-        return await self.get(execution_id, actor)
-
-    async def _version_to_retry(self, found: ExecutionDetail, number: int | None, actor: Caller) -> int:
-        if number is None:
-            return found.row.version_id
-        return (await self._library.version(found.row.workflow_id, number, actor)).id
-
-    async def _taken_up(
-        self, found: ExecutionDetail, version_id: int, node: str | None, context: JsonObject
-    ) -> Decision:
-        graph = (await self._programs.of(version_id)).graph
-        outputs = found.state.get("outputs")
-        state = decode(found.state, context, outputs if isinstance(outputs, dict) else {})
-        needed = {token.node for token in state.tokens} if node is None else {node}
-        if missing := sorted(needed - graph.nodes.keys()):
-            raise Conflict(f"That version has no node {', '.join(missing)}")
-        if node is not None:
-            return take_up_from(graph, state, node, context)
-        if not state.tokens:
-            raise Conflict("Nothing is left to take up: name the node to go on from")
-        return take_up(graph, state, context)
-
-    async def replay(self, execution_id: str, actor: Caller, reason: str) -> str:
-        """Start anew with what it was started with. Answers the new execution's id."""
-        found = await self.get(execution_id, actor)
-        new = NewExecution(
-            id=self._ids.new(),
-            workflow_id=found.row.workflow_id,
-            version_id=found.row.version_id,
-            institute_id=found.row.institute_id,
-            owner=self._instance.name.owner,
-            context=found.given,
-            started_at=self._clock.now(),
-            tags=found.row.tags,
-        )
-        await self._instance.start(new)
-        await self._records.note(_audit(found, "replay", actor, reason))
-        return new.id
-
-
-def _audit(found: ExecutionDetail, action: str, actor: Caller, reason: str) -> AuditEntry:
-    row = found.row
-    details: JsonObject = {"reason": reason, "status": row.status}
-    return AuditEntry("execution", row.id, action, actor.name, row.institute_id, details)
 
 
 def _outcome_at(stands: Checkpoint) -> Outcome:

@@ -6,7 +6,7 @@ before anything follows from it. All that settles while a commit is under way sh
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -23,6 +23,7 @@ from muster.engine.state import (
     Failed,
     Failure,
     Finish,
+    Phase,
     Run,
     Suspended,
     Todo,
@@ -198,6 +199,7 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     row = JournalRow(node, visit, "", live.seq, run.attempt, "completed", began, now)
     match outcome:
         case Done(output, changes, warnings):
+            live.failures.pop((node, visit), None)
             kept = None if changes == output else changes
             done = row._replace(output=output, changes=kept, warnings=warnings)
             return done, Completed(node, visit, output, changes)
@@ -212,7 +214,8 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             if again:
                 live.began[node, visit] = began
             status = "retrying" if again else "failed"
-            failed = row._replace(status=status, output=settled.partial, error=_error(outcome))
+            error = live.fail(node, visit, run.attempt, outcome, now)
+            failed = row._replace(status=status, output=settled.partial, error=error)
             return failed, Failed(node, visit, outcome, chance)
         case _:
             assert_never(outcome)
@@ -240,7 +243,16 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
         resume_at=state.resume_at,
         output=output,
         failure=problem,
+        attempts=tuple(_attempts(live)) if status is ExecutionStatus.FAILED else (),
     )
+
+
+def _attempts(live: Live) -> Iterator[JsonObject]:
+    """The attempts at the nodes where it failed."""
+    for token in live.state.tokens:
+        if token.phase is Phase.FAILED:
+            for attempt in live.failures.get((token.node, token.visit), ()):
+                yield {"nodeId": token.node, "visit": token.visit, **attempt}
 
 
 def _output(live: Live, now: datetime) -> tuple[Json, Failure | None]:

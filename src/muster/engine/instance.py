@@ -99,6 +99,11 @@ class Instance:
         """Look for what is due now: somebody knows that there is something."""
         self._due.wake()
 
+    async def notice(self) -> None:
+        """Look for signals and for what is due now: somebody has left some."""
+        await self.take_signals()
+        self.wake()
+
     async def ended(self, execution_id: str) -> Checkpoint | None:
         """Wait until this instance has let go of an execution, and say where it stood then. None: this
         instance does not have it, or has lost it."""

@@ -28,9 +28,10 @@ from muster.engine.state import (
 )
 from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
-from muster.model.json import Json
+from muster.model.json import Json, JsonObject
 
 COMPENSATION = "compensation"
+MOST_FAILURES = 100
 
 
 @dataclass(slots=True)
@@ -38,10 +39,11 @@ class Live:
     """Mutable, and so the affair of one task.
 
     `rows` are not written yet; if they say what an effect did, this `owes_a_write`. `items` are the items of
-    a visit that are done already, with their outputs, by key; `began` is when a visit that is not over began;
-    `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken` they stay
-    with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease was last
-    known to be this instance's. Where this is `handed_on`, nothing more begins here.
+    a visit that are done already, with their outputs, by key; `began` is when a visit that is not over began,
+    and `failures` are its failed attempts; `answers` are what woken visits were given. Signals have
+    `arrived`, and when they are `taken` they stay with the store until the next checkpoint. `confirmed` is
+    when, by the loop's clock, the lease was last known to be this instance's. Where this is `handed_on`,
+    nothing more begins here.
     """
 
     facts: Facts
@@ -52,6 +54,7 @@ class Live:
     rows: list[JournalRow] = field(default_factory=list)
     items: dict[tuple[str, int], dict[str, Json]] = field(default_factory=dict)
     began: dict[tuple[str, int], datetime] = field(default_factory=dict)
+    failures: dict[tuple[str, int], list[JsonObject]] = field(default_factory=dict)
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
     arrived: dict[int, Signal] = field(default_factory=dict)
     taken: set[int] = field(default_factory=set)
@@ -113,6 +116,15 @@ class Live:
             case _:
                 assert_never(signal.kind)
 
+    def fail(self, node: str, visit: int, attempt: int, failure: Failure, at: datetime) -> JsonObject:
+        """Keep a failed attempt with those before it, and answer the error as the journal has it: of what
+        failed several times, every attempt."""
+        told: JsonObject = {"type": failure.type, "message": failure.message}
+        history = self.failures.setdefault((node, visit), [])
+        history.append({"attempt": attempt, "at": at.isoformat(), **told})
+        del history[:-MOST_FAILURES]
+        return told if len(history) == 1 else {**told, "attempts": list(history)}
+
     def happen(self, event: Event, now: datetime) -> tuple[Todo, ...]:
         """Take an event, and say what is to be done."""
         program = self.program
@@ -155,12 +167,24 @@ def _replay(live: Live, row: JournalRow) -> None:
         return
     if row.completed_at is None:
         live.began[row.node, row.visit] = row.started_at
+    if row.error and row.item_key != COMPENSATION:
+        live.failures[row.node, row.visit] = _failures_of(row)
     if row.seq <= live.seq:
         return
     live.seq = row.seq
     event = _event_of(row)
     if event is not None:
         live.happen(event, row.completed_at or row.started_at)
+
+
+def _failures_of(row: JournalRow) -> list[JsonObject]:
+    """The attempts that a row tells of: all that it kept, or the one that it is about."""
+    error = row.error or {}
+    kept = error.get("attempts")
+    if isinstance(kept, list):
+        return [attempt for attempt in kept if isinstance(attempt, dict)]
+    at = (row.completed_at or row.started_at).isoformat()
+    return [{"attempt": row.attempt, "at": at, "type": error.get("type"), "message": error.get("message")}]
 
 
 def _event_of(row: JournalRow) -> Event | None:

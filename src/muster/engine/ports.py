@@ -58,7 +58,10 @@ class Signal:
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it. One that is
-    `RUNNING` is handed on: it is due at once, for whoever looks next."""
+    `RUNNING` is handed on: it is due at once, for whoever looks next.
+
+    `attempts` are those at the nodes that it failed at.
+    """
 
     status: ExecutionStatus
     context: JsonObject
@@ -67,6 +70,7 @@ class Checkpoint:
     resume_at: datetime | None = None
     output: Json = None
     failure: Failure | None = None
+    attempts: tuple[JsonObject, ...] = ()
 
     @property
     def is_final(self) -> bool:

@@ -15,21 +15,23 @@ from muster.store.tables import audit_log
 
 def add_audit(connection: Connection, entry: AuditEntry, now: datetime) -> None:
     """Note what the transaction that is open does."""
-    insert_rows(
-        connection,
-        audit_log,
-        [
-            {
-                "entity_type": entry.entity_type,
-                "entity_id": entry.entity_id,
-                "action": entry.action,
-                "actor": entry.actor,
-                "details": entry.details,
-                "institute_id": entry.institute_id,
-                "created_at": now,
-            }
-        ],
-    )
+    add_audits(connection, [entry], now)
+
+
+def add_audits(connection: Connection, entries: Sequence[AuditEntry], now: datetime) -> None:
+    rows = [
+        {
+            "entity_type": entry.entity_type,
+            "entity_id": entry.entity_id,
+            "action": entry.action,
+            "actor": entry.actor,
+            "details": entry.details,
+            "institute_id": entry.institute_id,
+            "created_at": now,
+        }
+        for entry in entries
+    ]
+    insert_rows(connection, audit_log, rows)
 
 
 class AuditLog:

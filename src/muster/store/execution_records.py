@@ -1,18 +1,13 @@
-"""Executions as they are read: one with its journal, or a page of them; and one that ended, reopened."""
+"""Executions as they are read: one with its journal, or a page of them."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, or_, select, update
+from sqlalchemy import Connection, Row, Select, or_, select
 
-from muster.engine.state import FINAL, ExecutionStatus
-from muster.kit.clock import Clock
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
-from muster.model.json import JsonObject
-from muster.model.stored import AuditEntry, Page
-from muster.store.audit import add_audit
+from muster.model.stored import Page
 from muster.store.database import Database
-from muster.store.dialect import now
 from muster.store.paging import read_page
 from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
 
@@ -44,8 +39,8 @@ MOST_NODES = 1000
 class ExecutionRecords:
     """`engine.control.Records` on a database."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database, self._clock = database, clock
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     async def get(self, institute_id: str | None, execution_id: str) -> ExecutionDetail | None:
         def work(connection: Connection) -> ExecutionDetail | None:
@@ -69,42 +64,6 @@ class ExecutionRecords:
         return await self._database.read(
             lambda connection: read_page(connection, "journal", chosen, order, page, node_of)
         )
-
-    async def reopen(
-        self,
-        before: ExecutionDetail,
-        version_id: int,
-        context: JsonObject,
-        state: JsonObject,
-        audit: AuditEntry,
-    ) -> bool:
-        def work(connection: Connection) -> bool:
-            at = now(connection)
-            ended = update(workflow_execution).where(
-                E.id == before.row.id, E.fence == before.fence, E.status.in_(FINAL)
-            )
-            changed = ended.values(
-                workflow_version_id=version_id,
-                status=ExecutionStatus.PAUSED,
-                context=context,
-                state=state,
-                output=None,
-                fence=E.fence + 1,
-                resume_at=at,
-                completed_at=None,
-                error_type=None,
-                error_message=None,
-                updated_at=at,
-            )
-            if connection.execute(changed).rowcount == 0:
-                return False
-            add_audit(connection, audit, self._clock.now())
-            return True
-
-        return await self._database.write(work)
-
-    async def note(self, audit: AuditEntry) -> None:
-        await self._database.write(lambda connection: add_audit(connection, audit, self._clock.now()))
 
 
 def joined(*columns: Any) -> Select[Any]:

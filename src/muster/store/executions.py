@@ -21,7 +21,6 @@ from sqlalchemy import (
 )
 
 from muster.engine.ports import (
-    FIRST_FENCE,
     JournalRow,
     Lost,
     NewExecution,
@@ -33,10 +32,13 @@ from muster.engine.ports import (
 )
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
+from muster.store.acts import Sent, put_signals
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work
+from muster.store.dead_letters import write_letters
 from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows, upsert
-from muster.store.tables import execution_signal, node_execution, workflow_execution
+from muster.store.execution_rows import new_row
+from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
 T = TypeVar("T")
@@ -128,7 +130,7 @@ class Starting:
 
     def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[None]:
         at = now(connection)
-        rows = [_new_row(item, at, at + self._lease) for item in items]
+        rows = [new_row(item, at, at + self._lease) for item in items]
         insert_new(connection, workflow_execution, rows, ("id",))
         return [None] * len(items)
 
@@ -153,9 +155,8 @@ class Progressing:
             if mine and locked[item.execution_id].status not in FINAL
         ]
         _write_journal(connection, kept)
-        progressed = [item.execution_id for item in kept if item.rows and locked[item.execution_id].takeovers]
-        _forget_takeovers(connection, progressed)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
+        _forget_takeovers(connection, [item for item in kept if locked[item.execution_id].takeovers])
         return owned
 
 
@@ -180,10 +181,16 @@ def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
         upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
 
 
-def _forget_takeovers(connection: Connection, ids: Sequence[str]) -> None:
-    """They have made progress, so it was not they who brought their owners down."""
-    if ids:
-        connection.execute(update(workflow_execution).where(E.id.in_(ids)).values(takeovers=0))
+def _forget_takeovers(connection: Connection, items: Sequence[Progress]) -> None:
+    """They have made progress, so it was not they who brought their owners down. (A checkpoint says so on
+    the execution's row by itself.)"""
+    running = {item.execution_id for item in items if item.rows and not item.checkpoint}
+    let_go = {item.execution_id for item in items if item.checkpoint}
+    if going_on := sorted(running - let_go):
+        connection.execute(update(workflow_execution).where(E.id.in_(going_on)).values(takeovers=0))
+    if progressed := sorted(running | let_go):
+        gone = execution_takeover.c.execution_id.in_(progressed)
+        connection.execute(delete(execution_takeover).where(gone))
 
 
 def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> None:
@@ -198,6 +205,11 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
     reached = _reached(connection, [item.execution_id for item in items])
     rows = {item.execution_id: _checkpoint_row(item, at, item.execution_id in reached) for item in items}
     update_rows(connection, workflow_execution, list(rows.values()), ("id",))
+    write_letters(connection, [item for item in items if _failed(item)], at)
+
+
+def _failed(item: Progress) -> bool:
+    return item.checkpoint is not None and item.checkpoint.status is ExecutionStatus.FAILED
 
 
 def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -226,20 +238,8 @@ class ExecutionRepository:
             raise Lost(f"execution {progress.execution_id} is another's")
 
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
-        def work(connection: Connection) -> bool:
-            found = select(E.status, E.owner).where(E.id == execution_id).with_for_update()
-            row = connection.execute(found).first()
-            if row is None or row.status in FINAL:
-                return False
-            at = now(connection)
-            kept = {"execution_id": execution_id, "kind": kind.value, "payload": payload, "created_at": at}
-            insert_rows(connection, execution_signal, [kept])
-            if row.owner is None:
-                due = update(workflow_execution).where(E.id == execution_id).values(resume_at=at)
-                connection.execute(due)
-            return True
-
-        return await self._write(work)
+        sent = Sent(execution_id, kind, payload)
+        return await self._write(lambda connection: put_signals(connection, [sent])[0])
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
         return await self._read(
@@ -279,6 +279,7 @@ class ExecutionRepository:
         def work(connection: Connection) -> list[OwnedExecution]:
             at = now(connection)
             rows = claim.run(connection, at=at, until=at + self._lease, new_owner=owner, most=limit)
+            _note_takeovers(connection, rows, at)
             return _with_journals(connection, rows)
 
         return await self._write(work)
@@ -294,6 +295,16 @@ class ExecutionRepository:
             return await self._database.read(work)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
+
+
+def _note_takeovers(connection: Connection, rows: Sequence[Row[Any]], at: datetime) -> None:
+    """Who took them over, for whoever asks why they come to nothing."""
+    taken = [
+        {"execution_id": row.id, "fence": row.fence, "owner": row.owner, "taken_at": at}
+        for row in rows
+        if row.takeovers
+    ]
+    insert_rows(connection, execution_takeover, taken)
 
 
 def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
@@ -329,28 +340,6 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         journal=journal,
         signals=signals,
     )
-
-
-def _new_row(new: NewExecution, at: datetime, until: datetime) -> dict[str, object]:
-    return {
-        "id": new.id,
-        "workflow_id": new.workflow_id,
-        "workflow_version_id": new.version_id,
-        "trigger_id": new.trigger_id,
-        "status": ExecutionStatus.RUNNING.value,
-        "idempotency_key": new.idempotency_key,
-        "given": new.context,
-        "context": new.context,
-        "owner": new.owner,
-        "lease_until": until if new.owner else None,
-        "resume_at": None if new.owner else at,
-        "fence": FIRST_FENCE,
-        "parent_execution_id": new.parent_id,
-        "tags": list(new.tags),
-        "institute_id": new.institute_id,
-        "started_at": new.started_at,
-        "updated_at": at,
-    }
 
 
 def _checkpoint_row(item: Progress, at: datetime, reached: bool) -> dict[str, object]:

@@ -353,3 +353,37 @@ action_definition = _table(
         name="fk_action_definition_source",
     ),
 )
+
+execution_takeover = _table(
+    "execution_takeover",
+    # Of executions that have made no progress since: the others' rows are gone.
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("fence", BigInteger, nullable=False),
+    Column("owner", Key(NAME_LENGTH), nullable=False),
+    Column("taken_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("execution_id", "fence"),
+)
+
+dead_letter = _table(
+    "dead_letter",
+    # In the order in which they were written.
+    Column("id", RowId, nullable=False),
+    Column("kind", Key(32), nullable=False),
+    # Where it comes from, and what it is there: of an execution, its workflow's key and its id.
+    Column("source", Key(NAME_LENGTH), nullable=False),
+    Column("key", Key(NAME_LENGTH), nullable=False),
+    Column("value", JsonValue),
+    Column("headers", JsonValue),
+    Column("error_type", Key(NAME_LENGTH), nullable=False),
+    Column("error_message", LongText, nullable=False),
+    Column("attempts", JsonValue, nullable=False),
+    Column("status", Key(32), nullable=False),
+    institute(),
+    Column("created_at", UtcTime, nullable=False),
+    Column("resolved_at", UtcTime),
+    PrimaryKeyConstraint("id"),
+    # The open letter of a thing that is tried again.
+    Index("ix_dead_letter_key", "kind", "key"),
+    # Lists of those that nobody has dealt with, newest first.
+    Index("ix_dead_letter_status", "status", "id"),
+)

@@ -16,6 +16,8 @@ from muster.api.reading import read_optional_body
 from muster.api.routes.executions import Id
 from muster.api.shapes import Shape
 from muster.api.strict import StrictRoute
+from muster.engine.actions import By
+from muster.engine.actions import Retry as RetryHow
 from muster.engine.state import ExecutionStatus
 from muster.model.access import Role
 
@@ -58,31 +60,32 @@ def _action(
 @_action("pause", "Let nothing new begin in it", "maintenance")
 async def pause(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
-    return answer(await whole_of(parts.control, await parts.control.pause(id, caller, body.reason)))
+    return answer(await whole_of(parts.control, await parts.actions.pause(id, By(caller, body.reason))))
 
 
 @_action("resume", "Let it go on", "done")
 async def resume(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
-    return answer(await whole_of(parts.control, await parts.control.resume(id, caller, body.reason)))
+    return answer(await whole_of(parts.control, await parts.actions.resume(id, By(caller, body.reason))))
 
 
 @_action("cancel", "End it", "no longer needed", Cancel)
 async def cancel(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Cancel, parts.body_limit)
-    found = await parts.control.cancel(id, caller, body.reason, body.compensate)
+    found = await parts.actions.cancel(id, By(caller, body.reason), body.compensate)
     return answer(await whole_of(parts.control, found))
 
 
 @_action("retry", "Try it again, from where it failed or an earlier node", "the server is back", Retry)
 async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Retry, parts.body_limit)
-    found = await parts.control.retry(id, caller, body.reason, body.node, body.context, body.version)
+    how = RetryHow(body.node, body.context, body.version)
+    found = await parts.actions.retry(id, By(caller, body.reason), how)
     return answer(await whole_of(parts.control, found))
 
 
 @_action("replay", "Start anew with what it was started with", "once more", shape=Started, status=202)
 async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
-    execution_id = await parts.control.replay(id, caller, body.reason)
+    execution_id = await parts.actions.replay(id, By(caller, body.reason))
     return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)

@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from muster.app.cli.dead_letters import letters
 from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.demo import demo
 from muster.app.cli.operating import config, doctor, migrate
@@ -40,6 +41,7 @@ app.command()(config)
 app.command()(doctor)
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
+app.add_typer(letters, name="dead-letters")
 app.add_typer(node_types, name="node-types")
 app.add_typer(demo, name="demo")
 

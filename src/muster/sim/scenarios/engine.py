@@ -33,7 +33,9 @@ from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.executions import ExecutionRepository
 from muster.store.tables import (
+    dead_letter,
     execution_signal,
+    execution_takeover,
     metadata,
     node_execution,
     workflow,
@@ -54,7 +56,15 @@ ODDS = {
     Fault.CRASH_BEFORE: 0.01,
     Fault.CRASH_AFTER: 0.01,
 }
-TABLES = [workflow, workflow_version, workflow_execution, node_execution, execution_signal]
+TABLES = [
+    workflow,
+    workflow_version,
+    workflow_execution,
+    node_execution,
+    execution_signal,
+    execution_takeover,
+    dead_letter,
+]
 # What no statement may do, held by the database itself.
 ENDS_ARE_FINAL = """
 CREATE TRIGGER ends_are_final BEFORE UPDATE ON workflow_execution

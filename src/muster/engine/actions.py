@@ -1,0 +1,192 @@
+"""What people do to executions by hand: pause, resume, cancel, try again, start anew.
+
+Each is written in one transaction with who did it and why, so that neither is ever there without the other.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from muster.definitions.library import Library
+from muster.engine.advance import take_up, take_up_from
+from muster.engine.codec import decode, encode
+from muster.engine.control import Conflict, Records, find
+from muster.engine.ports import NewExecution, SignalKind
+from muster.engine.programs import Programs
+from muster.engine.state import Decision, ExecutionStatus
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
+from muster.model.access import Caller
+from muster.model.execution import ExecutionDetail
+from muster.model.json import JsonObject
+from muster.model.stored import AuditEntry
+
+RETRIED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is written down in the transaction that acts."""
+
+    audit: AuditEntry
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """On whose behalf something is done, and why."""
+
+    actor: Caller
+    reason: str
+
+    def note(self, audit: AuditEntry) -> Note:
+        return Note(audit)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How to try again: from the node that is named, else where it failed; with changes to the context; on
+    another version."""
+
+    node: str | None = None
+    patch: JsonObject | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """An ended execution as it is to go on, due at once. `letter`: only if that dead letter is still open."""
+
+    before: ExecutionDetail
+    version_id: int
+    context: JsonObject
+    state: JsonObject
+    letter: int | None = None
+
+
+class Acts(Protocol):
+    """Changes of executions from outside. Each is durable with its note, or neither is."""
+
+    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject, note: Note) -> bool:
+        """Let the execution's owner know, or whoever takes it up because of it. False: it has ended."""
+        ...
+
+    async def reopen(self, again: Reopened, note: Note) -> bool:
+        """Let an ended execution go on under a new fence; its open dead letter is dealt with. False: somebody
+        else was faster."""
+        ...
+
+    async def begin(self, new: NewExecution, note: Note) -> None:
+        """Put an execution there for any instance to take up at once. One that is there stays as it is."""
+        ...
+
+
+class Actions:
+    """`notice` lets the instance that runs here, if one does, look at once for what was changed."""
+
+    def __init__(
+        self,
+        records: Records,
+        acts: Acts,
+        library: Library,
+        programs: Programs,
+        clock: Clock,
+        ids: Ids,
+        notice: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._records, self._acts, self._library, self._programs = records, acts, library, programs
+        self._clock, self._ids, self._notice = clock, ids, notice
+
+    async def pause(self, execution_id: str, by: By) -> ExecutionDetail:
+        """Let nothing new begin until it is resumed. What runs finishes."""
+        return await self._signal(execution_id, SignalKind.HOLD, "pause", by, {})
+
+    async def resume(self, execution_id: str, by: By) -> ExecutionDetail:
+        return await self._signal(execution_id, SignalKind.RELEASE, "resume", by, {})
+
+    async def cancel(self, execution_id: str, by: By, compensate: bool = False) -> ExecutionDetail:
+        payload: JsonObject = {"reason": by.reason, "compensate": compensate}
+        return await self._signal(execution_id, SignalKind.CANCEL, "cancel", by, payload)
+
+    async def _signal(
+        self, execution_id: str, kind: SignalKind, action: str, by: By, payload: JsonObject
+    ) -> ExecutionDetail:
+        found = await find(self._records, execution_id, by.actor)
+        if not await self._acts.signal(execution_id, kind, payload, _note(found, action, by)):
+            ended = await find(self._records, execution_id, by.actor)
+            raise Conflict(f"The execution is {ended.row.status}: it has ended")
+        await self._notice()
+        return await find(self._records, execution_id, by.actor)
+
+    async def retry(
+        self, execution_id: str, by: By, retry: Retry, letter: int | None = None
+    ) -> ExecutionDetail:
+        """Try a failed execution again from where it failed, or from an earlier node; with changes to its
+        context, and on another version whose nodes have the same ids. With `letter`, only if that dead letter
+        is still open."""
+        found = await find(self._records, execution_id, by.actor)
+        if found.row.status not in RETRIED:
+            raise Conflict(f"The execution is {found.row.status}: only a failed or cancelled one is retried")
+        version_id = await self._version(found, retry.version, by.actor)
+        context = {**found.context, **(retry.patch or {})}
+        decision = await self._taken_up(found, version_id, retry.node, context)
+        state: JsonObject = {
+            **encode(decision.state),
+            "outputs": decision.state.outputs,
+            "seq": found.state.get("seq", 0),
+        }
+        again = Reopened(found, version_id, context, state, letter)
+        details = _details(node=retry.node, version=retry.version, patched=sorted(retry.patch or {}))
+        if not await self._acts.reopen(again, _note(found, "retry", by, details)):
+            raise Conflict("Somebody else has changed the execution meanwhile")
+        await self._notice()
+        return await find(self._records, execution_id, by.actor)
+
+    async def _version(self, found: ExecutionDetail, number: int | None, actor: Caller) -> int:
+        if number is None:
+            return found.row.version_id
+        return (await self._library.version(found.row.workflow_id, number, actor)).id
+
+    async def _taken_up(
+        self, found: ExecutionDetail, version_id: int, node: str | None, context: JsonObject
+    ) -> Decision:
+        graph = (await self._programs.of(version_id)).graph
+        outputs = found.state.get("outputs")
+        state = decode(found.state, context, outputs if isinstance(outputs, dict) else {})
+        standing = {token.node for token in state.tokens} if node is None else {node}
+        # What is still to be undone must be there too, or nobody would know how.
+        needed = standing | {undoable for undoable, _ in state.to_undo}
+        if missing := sorted(needed - graph.nodes.keys()):
+            raise Conflict(f"That version has no node {', '.join(missing)}")
+        if node is not None:
+            return take_up_from(graph, state, node, context)
+        if not state.tokens:
+            raise Conflict("Nothing is left to take up: name the node to go on from")
+        return take_up(graph, state, context)
+
+    async def replay(self, execution_id: str, by: By) -> str:
+        """Start anew with what it was started with. Answers the new execution's id."""
+        found = await find(self._records, execution_id, by.actor)
+        new = NewExecution(
+            id=self._ids.new(),
+            workflow_id=found.row.workflow_id,
+            version_id=found.row.version_id,
+            institute_id=found.row.institute_id,
+            owner=None,
+            context=found.given,
+            started_at=self._clock.now(),
+            tags=found.row.tags,
+        )
+        await self._acts.begin(new, _note(found, "replay", by, {"newExecutionId": new.id}))
+        await self._notice()
+        return new.id
+
+
+def _note(found: ExecutionDetail, action: str, by: By, more: JsonObject | None = None) -> Note:
+    row = found.row
+    details: JsonObject = {"reason": by.reason, "status": row.status, **(more or {})}
+    return by.note(AuditEntry("execution", row.id, action, by.actor.name, row.institute_id, details))
+
+
+def _details(**given: str | int | list[str] | None) -> JsonObject:
+    """Those that were given."""
+    return {name: list(value) if isinstance(value, list) else value for name, value in given.items() if value}

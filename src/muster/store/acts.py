@@ -1,0 +1,154 @@
+"""What is done to executions from outside, each in one transaction with the note of who did it and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, update
+
+from muster.engine.actions import Note, Reopened
+from muster.engine.ports import NewExecution, SignalKind
+from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.json import JsonObject
+from muster.store.committer import GroupCommitter
+from muster.store.dead_letters import open_letters, resolve
+from muster.store.dialect import insert_new, insert_rows, lock_rows, now, update_rows
+from muster.store.execution_rows import new_row
+from muster.store.notes import write_down
+from muster.store.tables import execution_signal, workflow_execution
+
+E = workflow_execution.c
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A signal on its way to an execution."""
+
+    execution_id: str
+    kind: SignalKind
+    payload: JsonObject
+
+
+class Signalling:
+    """Signals with their notes; False for an execution that has ended."""
+
+    key_may_repeat = True
+    is_single_statement = False
+
+    def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[bool]:
+        reached = put_signals(connection, [sent for sent, _ in items])
+        notes = [note for (_, note), did in zip(items, reached, strict=True) if did]
+        write_down(connection, notes, now(connection))
+        return reached
+
+
+def put_signals(connection: Connection, signals: Sequence[Sent]) -> list[bool]:
+    """Keep signals for their executions' owners; who has none is due at once. Answers which were kept: those
+    for executions that have not ended."""
+    rows = _locked(connection, {sent.execution_id for sent in signals})
+    live = {execution_id for execution_id, row in rows.items() if row.status not in FINAL}
+    at = now(connection)
+    kept = [
+        {
+            "execution_id": sent.execution_id,
+            "kind": sent.kind.value,
+            "payload": sent.payload,
+            "created_at": at,
+        }
+        for sent in signals
+        if sent.execution_id in live
+    ]
+    insert_rows(connection, execution_signal, kept)
+    parked = sorted(execution_id for execution_id in live if rows[execution_id].owner is None)
+    if parked:
+        connection.execute(update(workflow_execution).where(E.id.in_(parked)).values(resume_at=at))
+    return [sent.execution_id in live for sent in signals]
+
+
+def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
+    found = lock_rows(connection, workflow_execution, "id", list(ids), ("id", "fence", "status", "owner"))
+    return {row.id: row for row in found}
+
+
+class Reopening:
+    """Lets ended executions go on. Of several who try one execution again, or deal with its dead letter, one
+    wins."""
+
+    key_may_repeat = True
+    is_single_statement = False
+
+    def write(self, connection: Connection, items: Sequence[tuple[Reopened, Note]]) -> Sequence[bool]:
+        rows = _locked(connection, {again.before.row.id for again, _ in items})
+        letters = open_letters(connection, sorted(rows))
+        won: dict[str, tuple[Reopened, Note]] = {}
+        results: list[bool] = []
+        for again, note in items:
+            execution_id = again.before.row.id
+            wins = execution_id not in won and _may_reopen(again, rows, letters.get(execution_id, []))
+            if wins:
+                won[execution_id] = (again, note)
+            results.append(wins)
+        at = now(connection)
+        update_rows(
+            connection, workflow_execution, [_reopened_row(again, at) for again, _ in won.values()], ("id",)
+        )
+        audits = {number: won[key][1].audit for key in won for number in letters.get(key, [])}
+        resolve(connection, audits, at)
+        write_down(connection, [note for _, note in won.values()], at)
+        return results
+
+
+def _may_reopen(again: Reopened, rows: Mapping[str, Row[Any]], letters: Sequence[int]) -> bool:
+    row = rows.get(again.before.row.id)
+    if row is None or row.fence != again.before.fence or row.status not in FINAL:
+        return False
+    return again.letter is None or again.letter in letters
+
+
+def _reopened_row(again: Reopened, at: datetime) -> dict[str, object]:
+    return {
+        "id": again.before.row.id,
+        "workflow_version_id": again.version_id,
+        "status": ExecutionStatus.PAUSED.value,
+        "context": again.context,
+        "state": again.state,
+        "output": None,
+        "fence": again.before.fence + 1,
+        "resume_at": at,
+        "completed_at": None,
+        "error_type": None,
+        "error_message": None,
+        "updated_at": at,
+    }
+
+
+class Beginning:
+    """Executions that no instance owns yet, due at once. One that is there already stays as it is."""
+
+    key_may_repeat = True
+    is_single_statement = False
+
+    def write(self, connection: Connection, items: Sequence[tuple[NewExecution, Note]]) -> Sequence[None]:
+        at = now(connection)
+        insert_new(connection, workflow_execution, [new_row(new, at) for new, _ in items], ("id",))
+        write_down(connection, [note for _, note in items], at)
+        return [None] * len(items)
+
+
+class ExecutionActs:
+    """`engine.actions.Acts` on a database."""
+
+    def __init__(self, committer: GroupCommitter) -> None:
+        self._committer = committer
+        self._signalling, self._reopening, self._beginning = Signalling(), Reopening(), Beginning()
+
+    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject, note: Note) -> bool:
+        sent = Sent(execution_id, kind, payload)
+        return await self._committer.submit(self._signalling, (sent, note), object())
+
+    async def reopen(self, again: Reopened, note: Note) -> bool:
+        return await self._committer.submit(self._reopening, (again, note), object())
+
+    async def begin(self, new: NewExecution, note: Note) -> None:
+        await self._committer.submit(self._beginning, (new, note), object())

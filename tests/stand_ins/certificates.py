@@ -52,6 +52,13 @@ def server_tls() -> ssl.SSLContext:
     return context
 
 
+def certificate_file(folder: Path) -> Path:
+    """What a client trusts that reads a file."""
+    file = folder / "certificate.pem"
+    file.write_bytes(_pair()[0])
+    return file
+
+
 def client_tls() -> ssl.SSLContext:
     """For a client that trusts that server and nobody else."""
     return ssl.create_default_context(cadata=_pair()[0].decode())

@@ -41,6 +41,7 @@ class MailServer:
     connections: int = 0
     most_open: int = 0
     logins: list[tuple[str, str]] = field(default_factory=list)
+    password: str = "pass word"
     protocols: set["_Protocol"] = field(default_factory=set)
 
     async def handle_MAIL(
@@ -82,7 +83,7 @@ class MailServer:
     ) -> AuthResult:
         pair = (data.login.decode(), data.password.decode())
         self.logins.append(pair)
-        return AuthResult(success=pair == ("ada", "pass word"), handled=False)
+        return AuthResult(success=pair == ("ada", self.password), handled=False)
 
     def hang_up(self) -> None:
         """End every connection that is open, as servers do with those that are idle."""

@@ -147,6 +147,7 @@ async def opened(
                 library,
                 catalogue,
                 handlers,
+                data.secrets,
                 clock,
                 ids,
                 Announcing(changes),

@@ -14,7 +14,7 @@ from muster.nodes.query import Query
 from muster.plugin.registry import Plugged
 from muster.store.database import Database
 from muster.store.queries import ActionRepository, QueryRepository, RegisteredRepository
-from muster.store.secrets import SecretRepository
+from muster.store.secrets import RevealedSecrets, SecretRepository
 from muster.store.sources import SourceRepository
 from muster.store.sql_runner import SqlRunner
 from muster.store.vault import Vault
@@ -25,6 +25,7 @@ class DataParts:
     registries: Registries
     registered: RegisteredRepository
     effects: Mapping[str, Effect]
+    secrets: RevealedSecrets
 
 
 @asynccontextmanager
@@ -41,11 +42,12 @@ async def data_parts(
     nobody can register anything under its keys."""
     sources = SourceRepository(database, clock, vault, folder, own, hosts)
     registered = RegisteredRepository(database, plugged.sql_queries)
+    secrets = SecretRepository(database, clock, vault)
     registries = Registries(
         sources,
         QueryRepository(database, clock, frozenset(plugged.result_keys)),
         ActionRepository(database, clock, frozenset(plugged.actions)),
-        SecretRepository(database, clock, vault),
+        secrets,
     )
     runner = SqlRunner(sources, clock)
     effects: dict[str, Effect] = {
@@ -53,6 +55,6 @@ async def data_parts(
         "ACTION": Action(registered, runner, plugged.actions),
     }
     try:
-        yield DataParts(registries, registered, effects)
+        yield DataParts(registries, registered, effects, RevealedSecrets(secrets, clock))
     finally:
         await runner.close()

@@ -19,6 +19,7 @@ from muster.engine.following import Following
 from muster.engine.handlers import Handlers
 from muster.engine.instance import Instance, Name
 from muster.engine.letters import DeadLetters, redrivers
+from muster.engine.masking import Secrets
 from muster.engine.observer import Observer
 from muster.engine.programs import Programs
 from muster.kit.clock import Clock, SystemClock
@@ -74,6 +75,7 @@ async def running_engine(
     library: Library,
     catalogue: Catalogue,
     handlers: Handlers,
+    secrets: Secrets,
     clock: Clock,
     ids: Ids,
     observer: Observer,
@@ -85,7 +87,7 @@ async def running_engine(
     lease = timedelta(seconds=settings.engine.lease)
     executions = ExecutionRepository(database, committer, lease)
     programs = Programs(workflows.document, catalogue.node_types)
-    attempts = Attempts(handlers, executions, clock, random.random, lease)
+    attempts = Attempts(handlers, executions, clock, random.random, lease, secrets)
     driver = Driver(executions, attempts, clock, random.random, observer)
     name = Name(settings.instance_id, ids.new())
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.

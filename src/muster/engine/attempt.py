@@ -2,17 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from traceback import format_exception
 
 from muster.engine.each import OnItemError, run_each
 from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.live import Live
+from muster.engine.masking import NAME as VARS
+from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
 from muster.engine.ports import Executions, JournalRow, Lost, Progress
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.state import Failure, Run, Undo
+from muster.engine.view import Layered
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock
@@ -43,7 +47,9 @@ class Attempts:
         clock: Clock,
         chance: Callable[[], float],
         lease: timedelta,
+        secrets: Secrets | None = None,
     ) -> None:
+        self._secrets = secrets or NoSecrets()
         self._lease = lease.total_seconds()
         self._handlers = handlers
         self._executions = executions
@@ -76,10 +82,23 @@ class Attempts:
         if isinstance(todo, Undo):
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
-        started, call = self._call(live, todo)
+        started, plain = self._call(live, todo)
+        call = await self._revealing(plain) if step.reads_secrets else plain
+        if isinstance(call, Failure):
+            return Settled(todo, call, started)
         effect = self._handlers.effects[step.node.type.upper()]
         outcome, partial = await self._guarded(step.timeout, call, self._effect(live, step, effect, call))
         return Settled(todo, outcome, started, partial)
+
+    async def _revealing(self, call: Call) -> Call | Failure:
+        """The call with the institute's secrets in `_vars`, behind the workflow's own, and their mask."""
+        secrets = await self._secrets.of(call.institute_id)
+        if isinstance(secrets, Failure):
+            return secrets
+        own = call.scope.root.get(VARS)
+        values: JsonObject = {**secrets, **(own if isinstance(own, dict) else {})}
+        scope = replace(call.scope, root=Layered({VARS: values}, call.scope.root))
+        return call._replace(scope=scope, mask=Mask(secrets.values()))
 
     def _check_lease(self, live: Live) -> None:
         """Who was asleep for longer than its lease must not act on what it remembers: somebody else has
@@ -97,7 +116,7 @@ class Attempts:
         async def run_item(item: Item) -> Done | Failure:
             return await self._item(live, effect, call, item, done)
 
-        items = unfold(step.body, call.scope, step.item_key)
+        items = _masked(unfold(step.body, call.scope, step.item_key), call.mask)
         on_error = OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT)))
         return await run_each(items, run_item, done, step.body.concurrency, on_error)
 
@@ -116,6 +135,7 @@ class Attempts:
             call.attempt,
             item.scope,
             item.key,
+            mask=call.mask,
         )
         started = self._clock.now()
         outcome, _ = await self._guarded(None, own, _alone(effect(item.params, own)))
@@ -133,7 +153,10 @@ class Attempts:
         effect = self._handlers.effects[str(compensate.get("type")).upper()]
         attempt = 1
         while True:
-            started, call = self._call(live, Run(undo.node, undo.visit, attempt))
+            started, plain = self._call(live, Run(undo.node, undo.visit, attempt))
+            call = await self._revealing(plain) if reads_secrets(config) else plain
+            if isinstance(call, Failure):
+                return Settled(undo, call, started)
             outcome, _ = await self._guarded(None, call, _alone(effect(_parameters(body, call), call)))
             delay = _delay_before_next(outcome, attempt, self._chance())
             if delay is None:
@@ -142,6 +165,12 @@ class Attempts:
             attempt += 1
 
     async def _guarded(
+        self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
+    ) -> tuple[Done | Failure, Json]:
+        outcome, partial = await self._unmasked(limit, call, work)
+        return _masked_outcome(outcome, call.mask), call.mask.value(partial)
+
+    async def _unmasked(
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
     ) -> tuple[Done | Failure, Json]:
         try:
@@ -178,6 +207,20 @@ async def _alone(effect: Awaitable[Done | Failure]) -> tuple[Done | Failure, Jso
     return await effect, None
 
 
+def _masked_outcome(outcome: Done | Failure, mask: Mask) -> Done | Failure:
+    if mask is NOTHING:
+        return outcome
+    if isinstance(outcome, Failure):
+        return mask.failure(outcome)
+    warnings = tuple(map(mask.text, outcome.warnings))
+    return Done(mask.value(outcome.output), mask.object(outcome.changes), warnings)
+
+
+def _masked(items: Iterator[Item], mask: Mask) -> Iterator[Item]:
+    """The items, under keys that may be kept."""
+    return items if mask is NOTHING else (replace(item, key=mask.text(item.key)) for item in items)
+
+
 def _parameters(body: Body, call: Call) -> JsonObject:
     """The parameters of a node that goes over no list."""
     if body.inner is None and body.decides is None:
@@ -210,5 +253,6 @@ def _delay_before_next(outcome: Done | Failure, attempt: int, chance: float) -> 
 
 def _mistaken(call: Call, mistake: Exception) -> Failure:
     """A handler that raised is a mistake in its code: the log has the whole of it, the caller its kind."""
-    log.error("execution %s, node %s: the handler raised", call.execution_id, call.node_id, exc_info=mistake)
+    told = call.mask.text("".join(format_exception(mistake)))
+    log.error("execution %s, node %s: the handler raised\n%s", call.execution_id, call.node_id, told)
     return Failure(type(mistake).__name__, f"{call.node_id} failed unexpectedly; the log says more")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias
 
+from muster.engine.masking import NOTHING, Mask
 from muster.engine.state import Failure, Phase
 from muster.expr import Scope
 from muster.model.json import Json, JsonObject
@@ -18,7 +19,8 @@ class Call(NamedTuple):
     """One attempt at one visit of a node, or at one item of it.
 
     `key` names the effect: a repeat after a crash has the same one, so that the far side can recognise it.
-    `answer` is what a woken wait was given.
+    `answer` is what a woken wait was given. `mask` takes secrets out of what is kept elsewhere than in the
+    outcome, which passes it anyway.
     """
 
     execution_id: str
@@ -31,6 +33,7 @@ class Call(NamedTuple):
     item_key: str = ""
     woken: bool = False
     answer: Json = None
+    mask: Mask = NOTHING
 
     @property
     def now(self) -> datetime:

@@ -138,7 +138,7 @@ class Live:
 
 def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
     """An execution at its start, and what is to be done first."""
-    facts = Facts(new.id, new.workflow_id, new.version_id, new.institute_id, new.started_at)
+    facts = Facts(new.id, new.workflow_id, new.version_id, new.institute_id, new.started_at, program.vars)
     live = Live(facts, FIRST_FENCE, program, State())
     return live, live.happen(Started(new.context), new.started_at)
 
@@ -146,7 +146,9 @@ def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
 def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
     """Rebuild an execution from its checkpoint and the journal after it, and say what is to be done: what
     was under way when its last owner went, again."""
-    facts = Facts(owned.id, owned.workflow_id, owned.version_id, owned.institute_id, owned.started_at)
+    facts = Facts(
+        owned.id, owned.workflow_id, owned.version_id, owned.institute_id, owned.started_at, program.vars
+    )
     outputs = owned.state.get("outputs", {})
     seq = owned.state.get("seq", 0)
     assert isinstance(outputs, dict)

@@ -1,12 +1,13 @@
 """A version made ready to run: its graph, its nodes' bodies, its policies. Made once, shared by all runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from muster.definitions.durations import parse_duration
 from muster.engine.graph import Graph, compile_graph
 from muster.engine.items import Body, compile_body
+from muster.engine.masking import reads_secrets
 from muster.engine.retry import RetryPolicy
 from muster.expr import Template, compile_template
 from muster.model.json import Json, JsonObject
@@ -26,6 +27,7 @@ class Step:
     body: Body
     item_key: Template | None
     timeout: timedelta | None
+    reads_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Program:
     steps: Mapping[str, Step]
     policies: Mapping[str, RetryPolicy]
     output: Template | None
+    vars: JsonObject = field(default_factory=dict)
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -44,6 +47,7 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         steps={node.id: _step(node, kinds[node.id]) for node in definition.nodes},
         policies={node.id: _policy(node.retry, kinds[node.id]) for node in definition.nodes},
         output=None if definition.output is None else compile_template(definition.output),
+        vars=definition.vars,
     )
 
 
@@ -54,6 +58,7 @@ def _step(node: Node, kind: NodeKind) -> Step:
         body=compile_body(node.config),
         item_key=None if node.item_key is None else compile_template(node.item_key),
         timeout=_duration(node.timeout),
+        reads_secrets=kind is NodeKind.EFFECT and reads_secrets(node.config),
     )
 
 

@@ -1,14 +1,14 @@
 """What expressions see of an execution."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.engine.state import State
 from muster.expr import Scope
 from muster.model.json import Json, JsonObject, JsonView
 
-OWN_NAMES = dict.fromkeys(("_nodes", "nodeOutputs", "_execution", "workflow"))
+OWN_NAMES = dict.fromkeys(("_nodes", "nodeOutputs", "_execution", "_vars", "workflow"))
 
 
 class Layered(Mapping[str, Json]):
@@ -38,6 +38,7 @@ class Facts:
     version: int
     institute_id: str
     started_at: datetime
+    vars: JsonObject = field(default_factory=dict)
 
 
 def scope_of(facts: Facts, state: State, now: datetime, place: str = "", attempt: int = 1) -> Scope:
@@ -79,6 +80,8 @@ class _View(Mapping[str, Json]):
                     "startedAt": facts.started_at.isoformat(),
                     "attempt": self._attempt,
                 }
+            case "_vars":
+                return facts.vars
             case "workflow":
                 return {"context": state.context, "instanceId": facts.id, "id": facts.workflow_id}
             case _:

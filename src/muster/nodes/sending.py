@@ -105,17 +105,22 @@ async def _recorded(
             item_key=call.item_key,
             institute_id=call.institute_id,
             channel=outgoing.channel,
-            recipient=made_suitable(outgoing.recipient),
-            subject=None if outgoing.subject is None else made_suitable(outgoing.subject),
-            body=made_suitable(outgoing.body),
+            recipient=_kept(call, outgoing.recipient),
+            subject=None if outgoing.subject is None else _kept(call, outgoing.subject),
+            body=_kept(call, outgoing.body),
             status=status,
             created_at=call.now,
             provider_id=sent.provider_id[:LONGEST_PROVIDER_ID] if sent else None,
-            error=made_suitable(_error(result)) or None,
+            error=_kept(call, _error(result)) or None,
             sent_at=call.now if status is DeliveryStatus.SENT else None,
         )
     )
     return result if isinstance(result, Failure) else _done(result, status, outgoing.recipient)
+
+
+def _kept(call: Call, text: str) -> str:
+    """What may be kept of a text that was sent."""
+    return made_suitable(call.mask.text(text))
 
 
 def _status(result: Sent | Failure) -> DeliveryStatus:

@@ -1,21 +1,24 @@
 """Secrets: written, listed by name, read by nobody but the server itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from muster.engine.state import Failure
 from muster.kit.clock import Clock
 from muster.model.problems import AuthorError, Problem
 from muster.model.registered import SecretEntry
 from muster.model.stored import AuditEntry, Page
 from muster.nodes.data_ports import NotConfigured
 from muster.store.audit import add_audit
-from muster.store.database import Database
+from muster.store.database import Database, Unavailable
 from muster.store.registry import Kind, Registry
 from muster.store.tables import data_source, secret
-from muster.store.vault import Vault
+from muster.store.vault import Unreadable, Vault
 
+FRESH_SECONDS = 2.0
 KEY_MISSING = (
     "Secrets are kept encrypted, and there is no key to do so: set MUSTER_SECRET_KEY to 32 random bytes in "
     "Base64 (`openssl rand -base64 32`), and start again."
@@ -98,6 +101,28 @@ class SecretRepository:
 
     def _value(self, row: Row[Any]) -> str:
         return needed(self._vault).unseal(row.value, *place(row.institute_id, row.name))
+
+
+class RevealedSecrets:
+    """`engine.masking.Secrets`. A change may go unnoticed for a moment."""
+
+    def __init__(self, secrets: SecretRepository, clock: Clock) -> None:
+        self._secrets, self._clock = secrets, clock
+        self._kept: dict[str, tuple[datetime, Mapping[str, str]]] = {}
+
+    async def of(self, institute_id: str) -> Mapping[str, str] | Failure:
+        now = self._clock.now()
+        looked_at, found = self._kept.get(institute_id, (None, {}))
+        if looked_at is not None and (now - looked_at).total_seconds() < FRESH_SECONDS:
+            return found
+        try:
+            found = await self._secrets.reveal(institute_id)
+        except (Unreadable, NotConfigured) as error:
+            return Failure("UnreadableSecrets", f"the institute's secrets cannot be read: {error}")
+        except Unavailable as error:
+            return Failure("SecretsUnavailable", f"the secrets cannot be read now: {error}", retryable=True)
+        self._kept[institute_id] = (now, found)
+        return found
 
 
 def place(institute_id: str, name: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field, JsonValue
 
-from muster.api.shapes import Request, Shape
+from muster.api.shapes import ProblemEntry, Request, Shape
 
 REASON = Field(default="", max_length=2000, description="Why; it is kept in the audit log.")
 
@@ -38,6 +38,24 @@ class Retry(Request):
 class Started(Shape):
     execution_id: str
     status: str
+
+
+class NotStarted(Shape):
+    """Why one of several was not started."""
+
+    code: str = Field(examples=["NOT_FOUND"])
+    message: str
+    errors: list[ProblemEntry] = Field(description="What is wrong with it, each in its place.")
+
+
+class Rejected(Shape):
+    error: NotStarted
+
+
+class BatchStarted(Shape):
+    """What came of each, in the order in which they were sent."""
+
+    results: list[Started | Rejected]
 
 
 class ExecutionError(Shape):

@@ -41,14 +41,23 @@ async def read_definition(request: Request, limit: int) -> Json:
 
 async def read_body(request: Request, shape: type[T], limit: int) -> T:
     """The body as one of our shapes. What it does not have is refused by name, all at once."""
+    return shaped(await read_value(request, limit), shape)
+
+
+async def read_value(request: Request, limit: int) -> Json:
+    """The body as the JSON that it is."""
     media = _media_type(request)
     if not (_JSON.fullmatch(media) or media in _UNSAID):
         raise _unsupported(media, "application/json")
     raw = await request.body()
     try:
-        value = await aside(len(raw), lambda: read_json(raw, Limits(bytes=limit)))
+        return await aside(len(raw), lambda: read_json(raw, Limits(bytes=limit)))
     except AuthorError as error:
         raise _malformed(error) from None
+
+
+def shaped(value: Json, shape: type[T]) -> T:
+    """JSON as one of our shapes."""
     try:
         return shape.model_validate(value)
     except ValidationError as error:

@@ -85,9 +85,35 @@ class Control:
 
     async def start(self, start: Start, actor: Caller) -> str:
         """Begin an execution on the active version, or on the one named. Durable when this returns."""
+        workflow, version_id = await self._to_start(start, actor)
+        return await self._begin(start, workflow, version_id)
+
+    async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[str | BaseException]:
+        """Begin many, in as few commits as they fit into. Each comes to its id, or to what `start` would have
+        raised for it; one that cannot be started keeps no other from it."""
+        found: dict[tuple[str, int | None], tuple[Workflow, int] | Exception] = {}
+        for start in starts:
+            name = (start.workflow, start.version)
+            if name not in found:
+                try:
+                    found[name] = await self._to_start(start, actor)
+                except (NotFound, Conflict) as error:
+                    found[name] = error
+
+        async def begin(start: Start) -> str:
+            match found[start.workflow, start.version]:
+                case Exception() as error:
+                    raise error
+                case workflow, version_id:
+                    return await self._begin(start, workflow, version_id)
+
+        return await asyncio.gather(*map(begin, starts), return_exceptions=True)
+
+    async def _to_start(self, start: Start, actor: Caller) -> tuple[Workflow, int]:
         workflow = await self._workflows.get((start.workflow, actor))
-        version_id = await self._version_to_start(workflow, start.version, actor)
-        now = self._clock.now()
+        return workflow, await self._version_to_start(workflow, start.version, actor)
+
+    async def _begin(self, start: Start, workflow: Workflow, version_id: int) -> str:
         given: JsonObject = {"workflowId": workflow.id, "instituteId": workflow.institute_id}
         new = NewExecution(
             id=self._ids.new(),
@@ -96,7 +122,7 @@ class Control:
             institute_id=workflow.institute_id,
             owner=self._instance.name.owner,
             context={**given, **start.context},
-            started_at=now,
+            started_at=self._clock.now(),
             tags=start.tags,
         )
         await self._instance.start(new)

@@ -58,15 +58,18 @@ _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
 )
 async def execute(request: Request, caller: Operator, parts: Given, wait: Wait = None) -> Response:
     body = await read_body(request, Execute, parts.body_limit)
-    wanted = body.workflow_id or body.key
-    if wanted is None:
-        raise Refused(Code.INVALID_BODY, "There should be a `workflowId` or a `key`.")
-    start = Start(wanted, dict(body.context), body.version, tuple(body.tags))
-    execution_id = await parts.control.start(start, caller)
+    execution_id = await parts.control.start(start_of(body), caller)
     if wait is None:
         return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)
     came = await parts.control.wait(execution_id, caller, wait)
     return answer(outcome_of(execution_id, came), 200 if came.status in FINAL else 202)
+
+
+def start_of(body: Execute) -> Start:
+    wanted = body.workflow_id or body.key
+    if wanted is None:
+        raise Refused(Code.INVALID_BODY, "There should be a `workflowId` or a `key`.")
+    return Start(wanted, dict(body.context), body.version, tuple(body.tags))
 
 
 @router.get(

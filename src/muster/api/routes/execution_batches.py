@@ -1,0 +1,105 @@
+"""Many executions started at once: in one request, and in as few commits as they fit into."""
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request, Response
+
+from muster.api.answers import answer
+from muster.api.describe import described
+from muster.api.execution_shapes import BatchStarted, Execute, NotStarted, Rejected, Started
+from muster.api.guard import Operator
+from muster.api.parts import Given, Parts
+from muster.api.problems import Code, Refused, wrong
+from muster.api.reading import read_value, shaped
+from muster.api.routes.executions import start_of
+from muster.api.shapes import ProblemEntry
+from muster.api.strict import StrictRoute
+from muster.definitions.library import NotFound
+from muster.engine.control import Conflict, Start
+from muster.engine.ports import NotWritten
+from muster.engine.state import ExecutionStatus
+from muster.model.access import Role
+from muster.model.json import Json
+from muster.model.problems import AuthorError
+
+router = APIRouter(route_class=StrictRoute, tags=["executions"])
+
+MOST = 1000
+_ITEM = {"$ref": "#/components/schemas/Execute"}
+_SCHEMA = {"type": "array", "items": _ITEM, "minItems": 1, "maxItems": MOST}
+_EXAMPLE = [{"key": "hello", "context": {"name": "Ada"}}, {"key": "hello", "context": {"name": "Bob"}}]
+
+
+@router.post(
+    "/api/workflow/execute/batch",
+    summary="Start many executions",
+    **described(
+        BatchStarted,
+        Code.INVALID_BODY,
+        Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.UNAVAILABLE,
+        Code.OUTCOME_UNKNOWN,
+        role=Role.OPERATOR,
+        status=202,
+        body={"application/json": {"schema": _SCHEMA, "example": _EXAMPLE}},
+        notes=f"Up to {MOST:,}, each as `POST /api/workflow/execute` takes it. One that cannot be started "
+        "has its reason in its place, and keeps no other from starting.",
+    ),
+)
+async def execute_batch(request: Request, caller: Operator, parts: Given) -> Response:
+    wanted = [_read(item) for item in _items(await read_value(request, parts.body_limit))]
+    starts = [start for start in wanted if isinstance(start, Start)]
+    came = iter(await parts.control.start_all(starts, caller))
+    outcomes = [next(came) if isinstance(start, Start) else start for start in wanted]
+    _check_written(outcomes)
+    return answer(BatchStarted(results=[_result(outcome, parts) for outcome in outcomes]), 202)
+
+
+def _items(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise wrong("", "The body must be a list of what to start.")
+    if not 1 <= len(value) <= MOST:
+        raise wrong("", f"The list must have 1 to {MOST:,} items; it has {len(value):,}.")
+    return value
+
+
+def _read(item: Json) -> Start | Refused:
+    try:
+        return start_of(shaped(item, Execute))
+    except Refused as refused:
+        return refused
+
+
+def _check_written(outcomes: Sequence[str | BaseException]) -> None:
+    """If nothing at all could be written, that is the answer."""
+    away = [outcome for outcome in outcomes if isinstance(outcome, NotWritten)]
+    if away and len(away) == len(outcomes):
+        raise away[0]
+
+
+def _result(outcome: str | BaseException, parts: Parts) -> Started | Rejected:
+    if isinstance(outcome, str):
+        return Started(execution_id=outcome, status=ExecutionStatus.RUNNING)
+    refused = _refused(outcome, parts)
+    errors = [ProblemEntry.model_validate(problem) for problem in refused.problems]
+    return Rejected(error=NotStarted(code=refused.code, message=refused.detail, errors=errors))
+
+
+def _refused(error: BaseException, parts: Parts) -> Refused:
+    match error:
+        case Refused():
+            return error
+        case NotFound():
+            return Refused(Code.NOT_FOUND, f"{error}.")
+        case Conflict():
+            return Refused(Code.CONFLICT, f"{error}.")
+        case AuthorError():
+            return Refused(Code.INVALID_BODY, str(error), problems=error.problems)
+        case NotWritten() if isinstance(error.__cause__, parts.unavailable):
+            return Refused(Code.UNAVAILABLE, "The database could not be written. Nothing was written.")
+        case NotWritten():
+            return Refused(
+                Code.OUTCOME_UNKNOWN, "The database left during the commit: look before you repeat."
+            )
+        case _:
+            raise error

@@ -5,19 +5,21 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from traceback import format_exception
+from urllib.parse import quote
 
-from muster.engine.each import OnItemError, run_each
+from muster.engine.each import OnItemError, Options, run_each
 from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome
+from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.live import Live
 from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
-from muster.engine.ports import Executions, JournalRow, Lost, Progress
+from muster.engine.ports import FIRST_FENCE, Executions, JournalRow, Lost
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.state import Failure, Run, Undo
 from muster.engine.view import Layered
-from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock
 from muster.model.json import Json, JsonObject
@@ -111,20 +113,16 @@ class Attempts:
     ) -> tuple[Done | Failure, Json]:
         if not goes_over_a_list(step.body):
             return await effect(_parameters(step.body, call), call), None
-        done = live.items.setdefault((call.node_id, call.visit), {})
-
-        async def run_item(item: Item) -> Done | Failure:
-            return await self._item(live, effect, call, item, done)
-
+        resumed = live.fence > FIRST_FENCE or call.attempt > 1
+        journal = ItemJournal(
+            self._executions, call.execution_id, live.fence, call.node_id, call.visit, resumed
+        )
         items = _masked(unfold(step.body, call.scope, step.item_key), call.mask)
-        on_error = OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT)))
-        return await run_each(items, run_item, done, step.body.concurrency, on_error)
+        return await run_each(items, partial(self._item, live, effect, call), journal, _options(step, call))
 
     async def _item(
-        self, live: Live, effect: Effect, call: Call, item: Item, done: dict[str, Json]
-    ) -> Done | Failure:
-        """One item: what came of it is durable before it counts as done."""
-        assert item.params is not None, "an item that no case fits is not run"
+        self, live: Live, effect: Effect, call: Call, item: Item
+    ) -> tuple[JournalRow, Done | Failure]:
         self._check_lease(live)
         own = Call(
             call.execution_id,
@@ -138,11 +136,13 @@ class Attempts:
             mask=call.mask,
         )
         started = self._clock.now()
-        outcome, _ = await self._guarded(None, own, _alone(effect(item.params, own)))
-        row = _item_row(own, outcome, started, self._clock.now())
-        await write_until_written(self._executions, Progress(call.execution_id, live.fence, (row,)))
-        if isinstance(outcome, Done):
-            done[item.key] = outcome.output
+        outcome = await self._item_outcome(effect, own, item)
+        return item_row(own, outcome, started, self._clock.now()), outcome
+
+    async def _item_outcome(self, effect: Effect, call: Call, item: Item) -> Done | Failure:
+        if item.params is None:
+            return call.mask.failure(Failure("ExpressionError", str(item.problem)))
+        outcome, _ = await self._guarded(None, call, _alone(effect(item.params, call)))
         return outcome
 
     async def _undo(self, live: Live, undo: Undo) -> Settled:
@@ -229,19 +229,14 @@ def _parameters(body: Body, call: Call) -> JsonObject:
     return item.params if item.params is not None else {}
 
 
-def _item_row(call: Call, outcome: Done | Failure, started: datetime, now: datetime) -> JournalRow:
-    failure = outcome if isinstance(outcome, Failure) else None
-    return JournalRow(
-        node=call.node_id,
-        visit=call.visit,
-        item_key=call.item_key,
-        seq=0,
-        attempt=call.attempt,
-        status="failed" if failure else "completed",
-        started_at=started,
-        completed_at=now,
-        output=outcome.output if isinstance(outcome, Done) else None,
-        error={"type": failure.type, "message": failure.message} if failure else None,
+def _options(step: Step, call: Call) -> Options:
+    path = f"/api/workflow/executions/{call.execution_id}/nodes"
+    return Options(
+        on_error=OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT))),
+        concurrency=step.body.concurrency,
+        batch=step.body.batch,
+        keyed=step.item_key is not None,
+        rest=f"{path}?node={quote(call.node_id, safe='')}&visit={call.visit}&items=true",
     )
 
 

@@ -17,7 +17,7 @@ from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.shared import Shared
 from muster.model.access import Caller
-from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
+from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
 from muster.model.json import Json, JsonObject
 from muster.model.stored import Page, Workflow
 
@@ -37,7 +37,9 @@ class Records(Protocol):
         self, institute_id: str | None, wanted: Wanted, page: Page
     ) -> tuple[Sequence[ExecutionRow], str | None]: ...
 
-    async def nodes(self, execution_id: str, page: Page) -> tuple[Sequence[NodeRow], str | None]: ...
+    async def nodes(
+        self, execution_id: str, wanted: WantedNodes, page: Page
+    ) -> tuple[Sequence[NodeRow], str | None]: ...
 
 
 async def find(records: Records, execution_id: str, actor: Caller) -> ExecutionDetail:
@@ -143,9 +145,11 @@ class Control:
     ) -> tuple[Sequence[ExecutionRow], str | None]:
         return await self._records.list(actor.institute_id, wanted, page)
 
-    async def nodes(self, found: ExecutionDetail, page: Page) -> tuple[Sequence[NodeRow], str | None]:
+    async def nodes(
+        self, found: ExecutionDetail, wanted: WantedNodes, page: Page
+    ) -> tuple[Sequence[NodeRow], str | None]:
         """The journal, items included."""
-        return await self._records.nodes(found.row.id, page)
+        return await self._records.nodes(found.row.id, wanted, page)
 
     async def node_types(self, found: ExecutionDetail) -> dict[str, str]:
         """The type of each node of its version."""

@@ -13,9 +13,9 @@ from typing import assert_never
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.handlers import Done, Suspend
-from muster.engine.live import COMPENSATION, Live
+from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
-from muster.engine.ports import Checkpoint, Executions, JournalRow, Progress
+from muster.engine.ports import COMPENSATION, Checkpoint, Executions, JournalRow, Progress
 from muster.engine.state import (
     Completed,
     Event,

@@ -1,16 +1,24 @@
-"""An effect for each item of a list: a few at a time, each journaled, in the memory of those few."""
+"""An effect for each item of a list: a few at a time, each journaled, in the memory of those few.
+
+An item counts as done when its row is durable. Rows are written together, while the next effects run.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple, TypeAlias
 
 from muster.engine.handlers import Done
+from muster.engine.item_journal import ItemJournal
 from muster.engine.items import Item
+from muster.engine.ports import JournalRow
 from muster.engine.state import Failure
+from muster.engine.window import Window
 from muster.model.json import Json, JsonObject
 
 KEPT = 1000
+DRAWN_IN_A_ROW = 100
 
 
 class OnItemError(StrEnum):
@@ -21,84 +29,166 @@ class OnItemError(StrEnum):
     STOP = "stop"
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """At most `concurrency` effects are under way, and at most `batch` results wait for their commit.
+
+    `keyed`: the author names the items, so two may have one name; the second is the same item, and passed
+    over. `rest` is where what the summary leaves out is read.
+    """
+
+    on_error: OnItemError
+    concurrency: int
+    batch: int
+    keyed: bool
+    rest: str
+
+
+class Result(NamedTuple):
+    """What came of the item at this place of the list."""
+
+    place: int
+    row: JournalRow
+    outcome: Done | Failure
+
+
+RunItem: TypeAlias = Callable[[Item], Awaitable[tuple[JournalRow, Done | Failure]]]
+
+
 @dataclass(slots=True)
 class Summary:
-    """What came of the items. Beyond the first thousand only counts are kept: the journal has the rest."""
+    """What came of the items. Of the first thousand the results are kept, and the first thousand failures;
+    beyond that only counts: the journal has the rest. `found` are those done before, by their places."""
 
     total: int = 0
     succeeded: int = 0
+    failed: int = 0
     skipped: int = 0
-    results: list[Json] = field(default_factory=list)
-    errors: list[Json] = field(default_factory=list)
-    failures: int = 0
+    results: dict[int, Json] = field(default_factory=dict)
+    errors: dict[int, Json] = field(default_factory=dict)
+    found: dict[int, str] = field(default_factory=dict)
     first: Failure | None = None
     retryable: bool = False
 
-    def succeed(self, output: Json) -> None:
+    def find(self, place: int, key: str) -> None:
         self.succeeded += 1
-        if len(self.results) < KEPT:
-            self.results.append(output)
+        if place < KEPT:
+            self.found[place] = key
 
-    def fail(self, key: str, failure: Failure) -> None:
-        self.failures += 1
+    def succeed(self, place: int, output: Json) -> None:
+        self.succeeded += 1
+        if place < KEPT:
+            self.results[place] = output
+
+    def fail(self, place: int, key: str, failure: Failure) -> None:
+        self.failed += 1
         self.first = self.first or failure
         self.retryable = self.retryable or failure.retryable
         if len(self.errors) < KEPT:
-            self.errors.append({"item": key, "type": failure.type, "message": failure.message})
+            self.errors[place] = {"item": key, "type": failure.type, "message": failure.message}
 
-    def document(self) -> JsonObject:
-        return {
+    def document(self, rest: str) -> JsonObject:
+        """In the order of the list. Where something is left out, `rest` says where to read it."""
+        document: JsonObject = {
             "total": self.total,
             "succeeded": self.succeeded,
-            "failed": self.failures,
+            "failed": self.failed,
             "skipped": self.skipped,
-            "results": self.results,
-            "errors": self.errors,
+            "results": [self.results[place] for place in sorted(self.results)],
+            "errors": [self.errors[place] for place in sorted(self.errors)],
         }
+        is_whole = len(self.results) == self.succeeded and len(self.errors) == self.failed
+        return document if is_whole else {**document, "rest": rest}
 
 
 async def run_each(
-    items: Iterator[Item],
-    run: Callable[[Item], Awaitable[Done | Failure]],
-    done: Mapping[str, Json],
-    concurrency: int,
-    on_error: OnItemError,
+    items: Iterator[Item], run: RunItem, journal: ItemJournal, options: Options
 ) -> tuple[Done | Failure, JsonObject]:
     """Run every item that is not done yet, and answer the outcome of the whole and its summary."""
-    summary = Summary()
-
-    async def work() -> None:
-        for item in items:  # the workers draw from one iterator, so each item goes to one of them
-            summary.total += 1
-            if item.params is None:
-                summary.skipped += 1
-            elif item.key in done:
-                summary.succeed(done[item.key])
-            else:
-                await _run_one(item, run, summary)
-            if summary.failures and on_error is OnItemError.STOP:
-                return
-
+    work = _Work(items, run, journal, options, await journal.done())
     try:
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(concurrency):
-                workers.create_task(work())
-    except ExceptionGroup as group:
-        # An item's own trouble is an outcome. What is raised concerns them all: the execution is another's.
-        raise group.exceptions[0] from None
-    return _outcome(summary, on_error), summary.document()
+        await work.do()
+    except asyncio.CancelledError:
+        # Its time is over. What happened has happened all the same.
+        await work.leave()
+        raise
+    summary = work.summary
+    outputs = await journal.outputs(list(summary.found.values()))
+    summary.results.update({place: outputs.get(key) for place, key in summary.found.items()})
+    document = summary.document(options.rest)
+    return _outcome(summary, document, options.on_error), document
 
 
-async def _run_one(item: Item, run: Callable[[Item], Awaitable[Done | Failure]], summary: Summary) -> None:
-    match await run(item):
-        case Done(output=output):
-            summary.succeed(output)
-        case Failure() as failure:
-            summary.fail(item.key, failure)
+class _Work:
+    """A list being worked on: workers draw from one iterator, so each item goes to one of them."""
+
+    def __init__(
+        self, items: Iterator[Item], run: RunItem, journal: ItemJournal, options: Options, done: Set[str]
+    ) -> None:
+        self._places = enumerate(items)
+        self._run, self._journal, self._options, self._done = run, journal, options, done
+        self._window = Window[Result](self._keep, options.batch)
+        self._seen: set[str] = set()
+        self._stopped = False
+        self.summary = Summary()
+
+    async def do(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._window.run())
+                workers = [tasks.create_task(self._draw()) for _ in range(self._options.concurrency)]
+                await asyncio.wait(workers)
+                self._window.close()
+        except ExceptionGroup as group:
+            # An item's own trouble is an outcome. What is raised concerns all: the execution is another's.
+            raise group.exceptions[0] from None
+
+    async def leave(self) -> None:
+        rows = [result.row for result in self._window.unwritten]
+        if rows:
+            await self._journal.write_once(rows)
+
+    async def _draw(self) -> None:
+        for place, item in self._places:
+            self.summary.total += 1
+            if self._came_before(item):
+                self.summary.skipped += 1
+            elif item.key in self._done:
+                self.summary.find(place, item.key)
+            elif item.params is None and item.problem is None:
+                self.summary.skipped += 1
+            else:
+                await self._window.put(await self._result(place, item))
+            if self._stopped:
+                return
+            if place % DRAWN_IN_A_ROW == 0:
+                await asyncio.sleep(0)  # others are to have their turn, however many are done already
+
+    def _came_before(self, item: Item) -> bool:
+        if not self._options.keyed:
+            return False
+        before = len(self._seen)
+        self._seen.add(item.key)
+        return len(self._seen) == before
+
+    async def _result(self, place: int, item: Item) -> Result:
+        row, outcome = await self._run(item)
+        if isinstance(outcome, Failure) and self._options.on_error is OnItemError.STOP:
+            self._stopped = True
+        return Result(place, row, outcome)
+
+    async def _keep(self, results: list[Result]) -> None:
+        refused = await self._journal.write([result.row for result in results])
+        for place, row, outcome in results:
+            match refused.get(row.item_key, outcome):
+                case Done(output=output):
+                    self.summary.succeed(place, output)
+                case Failure() as failure:
+                    self.summary.fail(place, row.item_key, failure)
 
 
-def _outcome(summary: Summary, on_error: OnItemError) -> Done | Failure:
+def _outcome(summary: Summary, document: JsonObject, on_error: OnItemError) -> Done | Failure:
     if summary.first is None or on_error is OnItemError.CONTINUE:
-        return Done(summary.document())
-    told = f"{summary.failures} of {summary.total} items failed, the first with: {summary.first.message}"
+        return Done(document)
+    told = f"{summary.failed} of {summary.total} items failed, the first with: {summary.first.message}"
     return Failure("ItemsFailed", told, summary.retryable)

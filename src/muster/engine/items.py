@@ -1,24 +1,33 @@
 """A node's body for each item of a list: `on` and `forEach`, unfolded lazily and purely."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from muster.engine.ports import COMPENSATION
 from muster.engine.view import Layered
-from muster.expr import Scope, Template, compile_template, to_text
+from muster.expr import ExpressionError, Scope, Template, compile_template, to_text
 from muster.model.json import Json, JsonObject
+from muster.model.text import is_suitable
 
 NOT_PARAMETERS = frozenset({"on", "forEach"})
 OF_THE_LOOP = frozenset({"eval", "operation", "cases", "default", "concurrency", "batchSize"})
 DEFAULT_CONCURRENCY = 16
+DEFAULT_BATCH = 500
+LONGEST_KEY = 255
+# The journal's own: the visit itself, and its compensation.
+NOT_AN_ITEM = ("", COMPENSATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One element's share of the work. `params` None: no case fits it, so it is passed over."""
+    """One element's share of the work. `params` None: no case fits it, so it is passed over; or, if there is
+    a `problem`, its expressions cannot be computed."""
 
     key: str
     scope: Scope
     params: JsonObject | None
+    problem: ExpressionError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Body:
     default: "Body | None" = None
     inner: "Body | None" = None
     concurrency: int = DEFAULT_CONCURRENCY
+    batch: int = DEFAULT_BATCH
 
 
 def compile_body(config: JsonObject) -> Body:
@@ -54,7 +64,8 @@ def _body(config: JsonObject, around: JsonObject) -> Body:
         on,
         item=compile_template(each["eval"]) if "eval" in each else None,
         inner=_body(inner, own),
-        concurrency=_concurrency(each),
+        concurrency=_positive(each.get("concurrency"), DEFAULT_CONCURRENCY),
+        batch=_positive(each.get("batchSize"), DEFAULT_BATCH),
     )
 
 
@@ -71,13 +82,13 @@ def _switch(each: JsonObject, own: JsonObject, on: Template | None) -> Body:
             if isinstance(case, dict)
         },
         default=_body(default, own) if isinstance(default, dict) else None,
-        concurrency=_concurrency(each),
+        concurrency=_positive(each.get("concurrency"), DEFAULT_CONCURRENCY),
+        batch=_positive(each.get("batchSize"), DEFAULT_BATCH),
     )
 
 
-def _concurrency(each: JsonObject) -> int:
-    given = each.get("concurrency")
-    return given if isinstance(given, int) and given > 0 else DEFAULT_CONCURRENCY
+def _positive(given: Json, usual: int) -> int:
+    return given if isinstance(given, int) and given > 0 else usual
 
 
 def goes_over_a_list(body: Body) -> bool:
@@ -87,17 +98,31 @@ def goes_over_a_list(body: Body) -> bool:
 def unfold(body: Body, scope: Scope, item_key: Template | None = None, prefix: str = "") -> Iterator[Item]:
     """The items, one at a time, so that a list of any length takes the memory of one of them.
 
-    An object counts as one item and null as none. `item_key` names an item; without it, its place does.
+    An object counts as one item and null as none. `item_key` names an item; where it gives nothing, its place
+    does. What cannot be computed for one element is that item's problem. Raises `ExpressionError` only where
+    there is no list at all.
     """
     if body.on is None:
         yield from _chosen(body, scope, item_key, prefix or "0")
         return
     for index, element in enumerate(_elements(body.on.resolve(scope))):
-        inside = _with_item(scope, element, index)
-        if body.item is not None:
-            inside = _with_item(scope, body.item.resolve(inside), index)
-        own = to_text(item_key.resolve(inside)) if item_key is not None else str(index)
-        yield from _chosen(body, inside, item_key, f"{prefix}/{own}" if prefix else own)
+        inside, key = _with_item(scope, element, index), _under(prefix, str(index))
+        try:
+            if body.item is not None:
+                inside = _with_item(scope, body.item.resolve(inside), index)
+            if item_key is not None:
+                key = _under(prefix, to_text(item_key.resolve(inside)) or str(index))
+            yield from _chosen(body, inside, item_key, key)
+        except ExpressionError as problem:
+            yield Item(key, inside, None, problem)
+
+
+def _under(prefix: str, own: str) -> str:
+    """A key that the journal can hold and that is no other row's; or else its digest."""
+    key = f"{prefix}/{own}" if prefix else own
+    if len(key) <= LONGEST_KEY and key not in NOT_AN_ITEM and is_suitable(key):
+        return key
+    return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
 def _chosen(body: Body, scope: Scope, item_key: Template | None, key: str) -> Iterator[Item]:

@@ -8,7 +8,15 @@ from typing import assert_never
 
 from muster.engine.advance import advance, resume
 from muster.engine.codec import decode
-from muster.engine.ports import FIRST_FENCE, JournalRow, NewExecution, OwnedExecution, Signal, SignalKind
+from muster.engine.ports import (
+    COMPENSATION,
+    FIRST_FENCE,
+    JournalRow,
+    NewExecution,
+    OwnedExecution,
+    Signal,
+    SignalKind,
+)
 from muster.engine.program import Program
 from muster.engine.state import (
     Cancelled,
@@ -30,7 +38,6 @@ from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
 from muster.model.json import Json, JsonObject
 
-COMPENSATION = "compensation"
 MOST_FAILURES = 100
 
 
@@ -38,12 +45,11 @@ MOST_FAILURES = 100
 class Live:
     """Mutable, and so the affair of one task.
 
-    `rows` are not written yet; if they say what an effect did, this `owes_a_write`. `items` are the items of
-    a visit that are done already, with their outputs, by key; `began` is when a visit that is not over began,
-    and `failures` are its failed attempts; `answers` are what woken visits were given. Signals have
-    `arrived`, and when they are `taken` they stay with the store until the next checkpoint. `confirmed` is
-    when, by the loop's clock, the lease was last known to be this instance's. Where this is `handed_on`,
-    nothing more begins here.
+    `rows` are not written yet; if they say what an effect did, this `owes_a_write`. `began` is when a visit
+    that is not over began, and `failures` are its failed attempts; `answers` are what woken visits were
+    given. Signals have `arrived`, and when they are `taken` they stay with the store until the next
+    checkpoint. `confirmed` is when, by the loop's clock, the lease was last known to be this instance's.
+    Where this is `handed_on`, nothing more begins here.
     """
 
     facts: Facts
@@ -52,7 +58,6 @@ class Live:
     state: State
     seq: int = 0
     rows: list[JournalRow] = field(default_factory=list)
-    items: dict[tuple[str, int], dict[str, Json]] = field(default_factory=dict)
     began: dict[tuple[str, int], datetime] = field(default_factory=dict)
     failures: dict[tuple[str, int], list[JsonObject]] = field(default_factory=dict)
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
@@ -163,10 +168,6 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
 
 
 def _replay(live: Live, row: JournalRow) -> None:
-    if row.item_key and row.item_key != COMPENSATION:
-        if row.status == "completed":
-            live.items.setdefault((row.node, row.visit), {})[row.item_key] = row.output
-        return
     if row.completed_at is None:
         live.began[row.node, row.visit] = row.started_at
     if row.error and row.item_key != COMPENSATION:

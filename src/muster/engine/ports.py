@@ -1,6 +1,6 @@
 """What the engine needs kept for it, and how it hears of its own work."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +10,8 @@ from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.json import Json, JsonObject
 
 FIRST_FENCE = 1
+# The `item_key` of the row that tells what became of undoing a visit.
+COMPENSATION = "compensation"
 
 
 class JournalRow(NamedTuple):
@@ -96,7 +98,8 @@ class NewExecution:
 
 @dataclass(frozen=True, slots=True)
 class OwnedExecution:
-    """An execution as its new owner finds it: its last checkpoint and the journal after it."""
+    """An execution as its new owner finds it: its last checkpoint and its journal, without the items of lists
+    (see `Executions.done_items`)."""
 
     id: str
     workflow_id: str
@@ -181,4 +184,14 @@ class Executions(Protocol):
 
     async def next_due(self) -> datetime | None:
         """When the next execution that nobody owns comes due."""
+        ...
+
+    async def done_items(self, execution_id: str, node: str, visit: int) -> Set[str]:
+        """The keys of the items of a visit that are journaled as done. Raises `NotWritten`."""
+        ...
+
+    async def item_outputs(
+        self, execution_id: str, node: str, visit: int, keys: Sequence[str]
+    ) -> Mapping[str, Json]:
+        """What these items came to, as far as they are done. Raises `NotWritten`."""
         ...

@@ -64,6 +64,17 @@ class ExecutionDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedNodes:
+    """Which rows of a journal a list is to show. None: whichever. `items` True: only items of lists; False:
+    only visits."""
+
+    node: str | None = None
+    visit: int | None = None
+    status: str | None = None
+    items: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """Which executions a list is to show. None: whichever."""
 

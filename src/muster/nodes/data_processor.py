@@ -99,6 +99,8 @@ class DataProcessor:
         body, results, skipped = self._body(config), list[Json](), 0
         try:
             for item in unfold(body, _with_an_item(body, call.scope)):
+                if item.problem is not None:
+                    raise item.problem
                 if item.params is None:
                     skipped += 1
                 else:

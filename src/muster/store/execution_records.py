@@ -5,7 +5,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, or_, select
 
-from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted
+from muster.engine.items import NOT_AN_ITEM
+from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
 from muster.model.stored import Page
 from muster.store.database import Database
 from muster.store.paging import read_page
@@ -58,8 +59,10 @@ class ExecutionRecords:
             lambda connection: read_page(connection, "executions", chosen, [E.id], page, listed_of, True)
         )
 
-    async def nodes(self, execution_id: str, page: Page) -> tuple[Sequence[NodeRow], str | None]:
-        chosen = select(node_execution).where(J.execution_id == execution_id)
+    async def nodes(
+        self, execution_id: str, wanted: WantedNodes, page: Page
+    ) -> tuple[Sequence[NodeRow], str | None]:
+        chosen = _wanted_nodes(select(node_execution).where(J.execution_id == execution_id), wanted)
         order = [J.node_id, J.visit, J.item_key]
         return await self._database.read(
             lambda connection: read_page(connection, "journal", chosen, order, page, node_of)
@@ -93,6 +96,18 @@ def _filtered(chosen: Select[Any], wanted: Wanted) -> Select[Any]:
         chosen = chosen.where(E.started_at >= wanted.started_from)
     if wanted.started_to is not None:
         chosen = chosen.where(E.started_at < wanted.started_to)
+    return chosen
+
+
+def _wanted_nodes(chosen: Select[Any], wanted: WantedNodes) -> Select[Any]:
+    if wanted.node is not None:
+        chosen = chosen.where(J.node_id == wanted.node)
+    if wanted.visit is not None:
+        chosen = chosen.where(J.visit == wanted.visit)
+    if wanted.status is not None:
+        chosen = chosen.where(J.status == wanted.status)
+    if wanted.items is not None:
+        chosen = chosen.where(J.item_key.not_in(NOT_AN_ITEM) if wanted.items else J.item_key.in_(NOT_AN_ITEM))
     return chosen
 
 

@@ -1,7 +1,7 @@
 """Executions and their journal: every write of an owner is fenced, every claim is one statement."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import (
     JournalRow,
     Lost,
@@ -31,13 +32,14 @@ from muster.engine.ports import (
     SignalKind,
 )
 from muster.engine.state import FINAL, ExecutionStatus
-from muster.model.json import JsonObject
+from muster.model.json import Json, JsonObject
 from muster.store.acts import Sent, put_signals
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work
 from muster.store.dead_letters import write_letters
 from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows, upsert
 from muster.store.execution_rows import new_row
+from muster.store.item_rows import read_done_items, read_item_outputs
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
@@ -81,7 +83,7 @@ RELEASED = (
 )
 RENEWED = update(workflow_execution).where(E.id.in_(IDS)).values(lease_until=bindparam("until"))
 NEXT_DUE = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
-JOURNALS = select(node_execution).where(J.execution_id.in_(IDS))
+JOURNALS = select(node_execution).where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM))
 SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
 TAKEN: Mapping[str, object] = {
     "owner": bindparam("new_owner"),
@@ -271,6 +273,14 @@ class ExecutionRepository:
     async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
         earlier = and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
         return await self._claim(_claim(_chosen(earlier, E.owner), TAKEN_OVER), owner, limit)
+
+    async def done_items(self, execution_id: str, node: str, visit: int) -> Set[str]:
+        return await read_done_items(self._read, execution_id, node, visit)
+
+    async def item_outputs(
+        self, execution_id: str, node: str, visit: int, keys: Sequence[str]
+    ) -> Mapping[str, Json]:
+        return await read_item_outputs(self._read, execution_id, node, visit, keys)
 
     async def next_due(self) -> datetime | None:
         return await self._read(lambda connection: connection.scalar(NEXT_DUE))

@@ -7,8 +7,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, Select, bindparam, null, select
 
 from muster.engine.following import Seen
-from muster.engine.live import COMPENSATION
-from muster.engine.ports import OwnedExecution
+from muster.engine.ports import COMPENSATION, OwnedExecution
 from muster.model.execution import ExecutionRow
 from muster.store.database import Database
 from muster.store.dialect import now

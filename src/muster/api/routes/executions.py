@@ -25,7 +25,7 @@ from muster.api.strict import StrictRoute
 from muster.engine.control import Start
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.access import Role
-from muster.model.execution import Wanted
+from muster.model.execution import Wanted, WantedNodes
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
 
@@ -116,8 +116,19 @@ async def get_execution(id: Id, caller: Viewer, parts: Given) -> Response:
         role=Role.VIEWER,
     ),
 )
-async def list_nodes(id: Id, caller: Viewer, parts: Given, listed: Listed) -> Response:
+async def list_nodes(
+    id: Id,
+    caller: Viewer,
+    parts: Given,
+    listed: Listed,
+    node: Annotated[str | None, Query(max_length=255, description="Only this node's.")] = None,
+    visit: Annotated[int | None, Query(ge=1, le=2_147_483_647, description="Only this visit's.")] = None,
+    status: Annotated[str | None, Query(max_length=32, description="`completed`, `failed` …")] = None,
+    items: Annotated[
+        bool | None, Query(description="`true`: only items of lists; `false`: only visits.")
+    ] = None,
+) -> Response:
     found = await parts.control.get(id, caller)
     types = await parts.control.node_types(found)
-    rows, following = await parts.control.nodes(found, listed)
+    rows, following = await parts.control.nodes(found, WantedNodes(node, visit, status, items), listed)
     return answer(NodePage(items=[node_of(row, types) for row in rows], next_cursor=following))

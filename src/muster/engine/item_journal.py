@@ -1,0 +1,87 @@
+"""The journal of one visit's items: which are done, what they came to, and what is added to it."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
+from datetime import datetime
+
+from muster.engine.handlers import Call, Done
+from muster.engine.ports import Executions, JournalRow, Lost, NotWritten, Progress
+from muster.engine.state import Failure
+from muster.engine.writing import write_until_written
+from muster.kit.backoff import until_it_works
+from muster.model.json import Json, JsonObject
+
+LAST_WORDS_SECONDS = 2.0
+log = logging.getLogger(__name__)
+
+
+class ItemJournal:
+    """`resumed`: there may be items from before. Where there are none, nobody has to look."""
+
+    def __init__(
+        self, executions: Executions, execution_id: str, fence: int, node: str, visit: int, resumed: bool
+    ) -> None:
+        self._executions, self._fence, self._resumed = executions, fence, resumed
+        self._visit = (execution_id, node, visit)
+
+    async def done(self) -> Set[str]:
+        """The keys of the items that are done already."""
+        if not self._resumed:
+            return frozenset()
+        return await until_it_works(lambda: self._executions.done_items(*self._visit), NotWritten, self._tell)
+
+    async def outputs(self, keys: Sequence[str]) -> Mapping[str, Json]:
+        """What items that are done came to."""
+        if not keys:
+            return {}
+        return await until_it_works(
+            lambda: self._executions.item_outputs(*self._visit, keys), NotWritten, self._tell
+        )
+
+    async def write(self, rows: Sequence[JournalRow]) -> Mapping[str, Failure]:
+        """Make them durable. What the database will not take of an item is that item's failure: answered by
+        its key, and written so. Raises `Lost`."""
+        try:
+            await write_until_written(self._executions, self._progress(rows))
+        except Lost:
+            raise
+        except Exception as refused:
+            # Whatever it does not like: of many rows it may be one, and the others did happen.
+            if len(rows) == 1:
+                return await self._write_refused(rows[0], refused)
+            middle = len(rows) // 2
+            return {**await self.write(rows[:middle]), **await self.write(rows[middle:])}
+        return {}
+
+    async def write_once(self, rows: Sequence[JournalRow]) -> None:
+        """Write what happened before an end that has come already; what is not written will happen again."""
+        with suppress(Exception):  # whoever ended it is not to be stopped by the store's trouble
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await self._executions.write(self._progress(rows))
+
+    async def _write_refused(self, row: JournalRow, refused: Exception) -> Mapping[str, Failure]:
+        log.warning("execution %s, node %s, item %s: %s", self._visit[0], row.node, row.item_key, refused)
+        failure = Failure("Unstorable", "what came of it cannot be stored; the log says more")
+        await write_until_written(self._executions, self._progress([failed(row, failure)]))
+        return {row.item_key: failure}
+
+    def _progress(self, rows: Sequence[JournalRow]) -> Progress:
+        return Progress(self._visit[0], self._fence, tuple(rows))
+
+    def _tell(self, away: Exception) -> None:
+        log.warning("execution %s: its items cannot be read yet: %s", self._visit[0], away)
+
+
+def item_row(call: Call, outcome: Done | Failure, started: datetime, now: datetime) -> JournalRow:
+    """What became of an item, for the journal."""
+    row = JournalRow(call.node_id, call.visit, call.item_key, 0, call.attempt, "completed", started, now)
+    if isinstance(outcome, Failure):
+        return failed(row, outcome)
+    return row._replace(output=outcome.output)
+
+
+def failed(row: JournalRow, failure: Failure) -> JournalRow:
+    error: JsonObject = {"type": failure.type, "message": failure.message}
+    return row._replace(status="failed", output=None, error=error)

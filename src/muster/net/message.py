@@ -11,6 +11,8 @@ from email.policy import SMTP
 from muster.nodes.ports import Attachment, Mail
 
 LONGEST_SUBJECT = 2_000
+# A line has 998 characters at most, and is folded where there is a space.
+LONGEST_WORD = 900
 MOST_RECIPIENTS = 100
 # Seven bits reach every server, whatever it offers.
 WIRE = SMTP.clone(cte_type="7bit")
@@ -19,6 +21,12 @@ _DOMAIN = re.compile(
     r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
 )
 _BREAKS = re.compile(r"[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\ud800-\udfff]")
+# The library reads these as what they encode, which may be a line break.
+_ENCODED_WORD = re.compile(r"=\?.*\?=", re.DOTALL)
+_NAMES = ("Message-ID", "Date", "From", "To", "Cc", "Reply-To", "Subject", "MIME-Version", "Content-")
+_HEADER = re.compile(
+    rb"[ \t]|(?:" + b"|".join(name.encode() for name in _NAMES) + rb")[\w-]*:", re.IGNORECASE
+)
 _MEDIA_TYPE = re.compile(r"([A-Za-z0-9!#$&^_.+-]{1,64})/([A-Za-z0-9!#$&^_.+-]{1,64})")
 _PIECE = re.compile(r'(?:"(?:[^"\\]|\\.)*"|<[^>]*>|[^,;"<])+')
 
@@ -64,6 +72,7 @@ def write_letter(mail: Mail, default_sender: str, domain: str | None, most_bytes
     message["Subject"] = _subject(mail.subject)
     _fill(message, mail)
     content = message.as_bytes()
+    check_headers(content)
     if len(content) > most_bytes:
         raise BadMail(f"the message has {len(content):,} bytes; {most_bytes:,} are allowed")
     return Letter(message_id, sender.addr_spec, recipients, content)
@@ -76,8 +85,7 @@ def addresses(texts: Iterable[str], field: str) -> tuple[Address, ...]:
 
 
 def _split(text: str, field: str) -> list[str]:
-    if _BREAKS.search(text):
-        raise _has_breaks(field)
+    _check_line(text, field)
     if _PIECE.sub("", text).strip(",; "):
         raise _no_address(text, field)
     return [found[0] for found in _PIECE.finditer(text)]
@@ -85,8 +93,8 @@ def _split(text: str, field: str) -> list[str]:
 
 def parse_address(text: str, field: str) -> Address:
     """`ada@example.com` or `Ada Lovelace <ada@example.com>`. Raises `BadMail`."""
-    if _BREAKS.search(text):
-        raise _has_breaks(field)
+    _check_line(text, field)
+    _check_words(text, field)
     name, spec = "", text.strip()
     if spec.endswith(">") and "<" in spec:
         name, _, spec = spec[:-1].rpartition("<")
@@ -113,8 +121,8 @@ def _unquoted(name: str) -> str:
 
 
 def _subject(text: str) -> str:
-    if _BREAKS.search(text):
-        raise _has_breaks("subject")
+    _check_line(text, "subject")
+    _check_words(text, "subject")
     if len(text) > LONGEST_SUBJECT:
         raise BadMail(f"`subject` has {len(text):,} characters; {LONGEST_SUBJECT:,} are allowed")
     return text
@@ -124,8 +132,24 @@ def _no_address(text: str, field: str) -> BadMail:
     return BadMail(f"`{field}`: `{text[:100]}` is no e-mail address")
 
 
-def _has_breaks(field: str) -> BadMail:
-    return BadMail(f"`{field}` holds a line break or another control character")
+def _check_line(text: str, field: str) -> None:
+    """Whether a text can be part of a header, and nothing but that text."""
+    if _BREAKS.search(text):
+        raise BadMail(f"`{field}` holds a line break or another control character")
+    if _ENCODED_WORD.search(text):
+        raise BadMail(f"`{field}` holds an encoded word (`=?…?=`): write what it stands for")
+
+
+def _check_words(text: str, field: str) -> None:
+    if any(len(word) > LONGEST_WORD and word.isascii() for word in text.split()):
+        raise BadMail(f"`{field}` holds a word of more than {LONGEST_WORD} characters")
+
+
+def check_headers(content: bytes) -> None:
+    """That no line is a header but those that were meant: whatever else was looked at, this is what goes."""
+    head = content.partition(b"\r\n\r\n")[0]
+    if any(_HEADER.match(line) is None for line in head.splitlines()):
+        raise BadMail("the message would have a header of its own")
 
 
 def _fill(message: EmailMessage, mail: Mail) -> None:
@@ -148,8 +172,7 @@ def _check_body(text: str | None, field: str) -> None:
 
 
 def _attach(message: EmailMessage, attachment: Attachment) -> None:
-    if not attachment.filename or _BREAKS.search(attachment.filename):
-        raise _has_breaks("attachments.filename")
+    _check_line(attachment.filename or "\0", "attachments.filename")
     kind = _MEDIA_TYPE.fullmatch(attachment.content_type)
     if kind is None or kind[1].lower() in ("multipart", "message"):
         raise BadMail(f"`{attachment.content_type[:60]}` is no media type of an attachment")

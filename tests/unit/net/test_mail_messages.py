@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.net.message import BadMail, Letter, addresses, message_id_of, write_letter
+from muster.net.message import BadMail, Letter, addresses, check_headers, message_id_of, write_letter
 from muster.nodes.ports import Attachment, Mail
 
 AT = datetime(2026, 11, 15, 12, 30, tzinfo=UTC)
@@ -145,6 +145,27 @@ def test_a_line_break_in_what_becomes_a_header_is_refused(
     bad = broken(value) if isinstance(value, str) else tuple(broken(part) for part in value)
     with pytest.raises(BadMail, match="line break or another control character"):
         written(replace(MAIL, **{field: bad}))  # type: ignore[arg-type]  # fields by name
+
+
+def test_an_encoded_word_is_refused_since_it_would_be_read_as_what_it_encodes() -> None:
+    word = "=?utf-8?q?x=0D=0ABcc:_eve@example.com?="
+    for mail in (replace(MAIL, subject=word), replace(MAIL, to=(f"{word} <ada@example.com>",))):
+        with pytest.raises(BadMail, match="encoded word"):
+            written(mail)
+    assert written(replace(MAIL, subject="is a=?b or c?"))[1]["Subject"] == "is a=?b or c?"
+
+
+def test_a_word_that_no_line_has_room_for_is_refused() -> None:
+    with pytest.raises(BadMail, match="more than 900 characters"):
+        written(replace(MAIL, subject="x" * 901))
+    assert written(replace(MAIL, subject="字" * 1_500))[1]["Subject"] == "字" * 1_500
+
+
+def test_a_header_that_nobody_meant_keeps_a_message_from_going() -> None:
+    check_headers(b"Subject: x\r\n y\r\nContent-Type: text/plain\r\n\r\nBcc: in the body")
+    for line in (b"Bcc: eve@example.com", b"X-Mine: 1", b"no header"):
+        with pytest.raises(BadMail, match="a header of its own"):
+            check_headers(b"Subject: x\r\n" + line + b"\r\n\r\n")
 
 
 @given(subject=st.text(), name=st.text(), text=st.text(), html=st.text())

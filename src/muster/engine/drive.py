@@ -69,11 +69,16 @@ class Driver:
                 # Durable before anything follows from it; what parks or ends writes it with its checkpoint.
                 if live.owes_a_write:
                     await self._write(live, None)
-                if not live.handed_on:
+                if live.handed_on:
+                    effects = []
+                    if not under_way:
+                        return await self._let_go(live)
+                if len(effects) == 1 and len(live.state.tokens) == 1:
+                    # Nothing else can happen meanwhile, so it needs no task of its own.
+                    settled = [await self._attempts.run(live, effects[0])]
+                else:
                     under_way += [self._begin(live, effect) for effect in effects]
-                elif not under_way:
-                    return await self._let_go(live)
-                settled, under_way = await self._wait(live, under_way)
+                    settled, under_way = await self._wait(live, under_way)
                 todo = self._take(live, settled)
         finally:
             for task in under_way:

@@ -115,8 +115,7 @@ class OwnedExecution:
     signals: Sequence[Signal] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """What an owner writes at once: journal rows, and perhaps where the execution now stands. The signals
     that the checkpoint has taken account of go with it."""
 

@@ -116,8 +116,7 @@ class Started:
     context: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """A visit is done: `output` is kept under the node's id, `changes` are merged into the context."""
 
     node: str
@@ -146,8 +145,7 @@ class Suspended:
     due: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Woken:
+class Woken(NamedTuple):
     """What a parked visit stood for has come: its answer, or its time."""
 
     node: str
@@ -194,8 +192,7 @@ Event: TypeAlias = (
 # --- what to do ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     """Run this attempt of this visit. `woken`: it was parked before, and is to look at its answer."""
 
     node: str
@@ -204,8 +201,7 @@ class Run:
     woken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Undo:
+class Undo(NamedTuple):
     """Run the compensation of this visit."""
 
     node: str
@@ -223,8 +219,7 @@ class Finish:
 Todo: TypeAlias = Run | Undo | Finish
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """The answer of `advance`: the state from now on, and what has to be done."""
 
     state: State

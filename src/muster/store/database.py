@@ -26,6 +26,7 @@ Work = Callable[[Connection], T]
 # Who gives way lets another through, so this many times in a row means trouble of another kind.
 MOST_ATTEMPTS = 10
 FAILED = "muster.failed"
+CLOCK = "muster.clock"
 STATEMENTS = "muster_statements"
 
 
@@ -73,6 +74,7 @@ def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> 
     try:
         connection.begin()
         connection.info.pop(FAILED, None)
+        connection.info.pop(CLOCK, None)
         result = work(connection)
         _refuse_swallowed_failure(connection)
     except Exception as error:

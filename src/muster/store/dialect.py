@@ -32,6 +32,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import PrimaryKeyConstraint, UniqueConstraint
 from sqlalchemy.sql.functions import GenericFunction
 
+from muster.store.database import CLOCK
 from muster.store.types import Encoder, UtcTime, encoder
 
 Rows = Sequence[Mapping[str, object]]
@@ -71,8 +72,11 @@ THE_TIME = select(utc_now())
 
 
 def now(connection: Connection) -> datetime:
-    """The time by the database's own clock: what leases are counted on."""
-    return connection.execute(THE_TIME).scalar_one()
+    """The time by the database's own clock: what leases are counted on. Asked once in a transaction."""
+    known: datetime | None = connection.info.get(CLOCK)
+    if known is None:
+        known = connection.info[CLOCK] = connection.execute(THE_TIME).scalar_one()
+    return known
 
 
 @contextmanager

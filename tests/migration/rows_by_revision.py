@@ -184,6 +184,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0006_signals": [],
 }
 
 

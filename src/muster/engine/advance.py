@@ -27,6 +27,7 @@ from muster.engine.state import (
     Held,
     Phase,
     Released,
+    Retrying,
     Run,
     Started,
     State,
@@ -61,6 +62,8 @@ def advance(
         case Failed():
             policy = policies.get(event.node, NO_RETRY)
             after = _failed(graph, policy, facts, state, event, now)
+        case Retrying():
+            after = _retrying(state, event)
         case Suspended():
             after = _suspended(state, event)
         case Woken():
@@ -131,11 +134,19 @@ def _failed(
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    delay = None if state.ending else policy.delay_after(token.attempt, event.failure, event.chance)
+    delay = policy.delay_after(token.attempt, event.failure, event.chance)
     if delay is not None:
-        again = token._replace(phase=Phase.RETRYING, attempt=token.attempt + 1, due=now + delay, woken=False)
-        return state._replace(tokens=_exchanged(state.tokens, token, again))
+        # Even where the execution comes to its end: there it stands for whoever tries it again.
+        return _retrying(state, Retrying(token.node, token.visit, token.attempt + 1, now + delay))
     return _by_on_error(graph, facts, state, token, event.failure, now)
+
+
+def _retrying(state: State, event: Retrying) -> State:
+    token = _under_way(state, event.node, event.visit)
+    if token is None:
+        return state
+    again = token._replace(phase=Phase.RETRYING, attempt=event.attempt, due=event.due, woken=False)
+    return state._replace(tokens=_exchanged(state.tokens, token, again))
 
 
 def _by_on_error(

@@ -16,7 +16,7 @@ from muster.engine.items import Body, Item, compile_body, goes_over_a_list, reso
 from muster.engine.live import Live
 from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
-from muster.engine.ports import FIRST_FENCE, Executions, JournalRow, Lost
+from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.state import Failure, Run, Undo
 from muster.engine.view import Layered
@@ -80,7 +80,6 @@ class Attempts:
 
     async def run(self, live: Live, todo: Run | Undo) -> Settled:
         """Do something that cannot be undone by computing. Raises `Lost` where another may be doing it."""
-        self._check_lease(live)
         if isinstance(todo, Undo):
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
@@ -104,7 +103,8 @@ class Attempts:
 
     def _check_lease(self, live: Live) -> None:
         """Who was asleep for longer than its lease must not act on what it remembers: somebody else has
-        gone on. (The fence stops its writes; nothing could stop its effects.)"""
+        gone on. (The fence stops its writes; nothing could stop its effects.) Asked right before an effect,
+        with nothing awaited in between."""
         if asyncio.get_running_loop().time() - live.confirmed > self._lease:
             raise Lost(f"the lease of execution {live.facts.id} has run out")
 
@@ -112,6 +112,7 @@ class Attempts:
         self, live: Live, step: Step, effect: Effect, call: Call
     ) -> tuple[Done | Failure, Json]:
         if not goes_over_a_list(step.body):
+            self._check_lease(live)
             return await effect(_parameters(step.body, call), call), None
         resumed = live.fence > FIRST_FENCE or call.attempt > 1
         journal = ItemJournal(
@@ -157,6 +158,9 @@ class Attempts:
             call = await self._revealing(plain) if reads_secrets(config) else plain
             if isinstance(call, Failure):
                 return Settled(undo, call, started)
+            # A key of its own: the far side has seen the one of what is undone.
+            call = call._replace(item_key=COMPENSATION)
+            self._check_lease(live)
             outcome, _ = await self._guarded(None, call, _alone(effect(_parameters(body, call), call)))
             delay = _delay_before_next(outcome, attempt, self._chance())
             if delay is None:

@@ -93,7 +93,7 @@ class Driver:
                     continue
                 case Run() as run if self._attempts.computes(live, run):
                     settled = self._attempts.compute(live, run)
-                    ahead += live.happen(self._note(live, settled), self._clock.now())
+                    ahead += live.happen(*self._note(live, settled))
                     steps += 1
                     if steps % PURE_STEPS_IN_A_ROW == 0:
                         await asyncio.sleep(0)  # others are to have their turn, however long this loops
@@ -118,21 +118,24 @@ class Driver:
 
     def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
         """Take what has settled, what has reached the execution and what is due, and say what follows."""
+        # Signals first: who says "hold" while a node runs means that nothing is to follow from it.
+        signals = live.take_signals()
         outcomes = [self._note(live, one) for one in settled]
         live.owes_a_write = live.owes_a_write or bool(outcomes)
         now = self._clock.now()
         due = [
             Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
         ]
-        # Signals first: who says "hold" while a node runs means that nothing is to follow from it.
-        events = [*live.take_signals(), *outcomes, *due]
-        return [todo for event in events for todo in live.happen(event, now)]
+        events = [*((signal, now) for signal in signals), *outcomes, *((woken, now) for woken in due)]
+        return [todo for event, at in events for todo in live.happen(event, at)]
 
-    def _note(self, live: Live, settled: Settled) -> Event:
-        """Put what has settled into the journal, and say what it means."""
-        row, event = _record(live, settled, self._clock.now(), self._chance())
+    def _note(self, live: Live, settled: Settled) -> tuple[Event, datetime]:
+        """Put what has settled into the journal, and say what it means and when it came: the same time for
+        the row and for what is decided by it, so that a replay decides alike."""
+        now = self._clock.now()
+        row, event = _record(live, settled, now, self._chance())
         live.rows.append(row)
-        return event
+        return event, now
 
     def _goes_on_shortly(self, live: Live) -> bool:
         """Whether waiting here is better than parking: a delay of under a second needs no durable timer."""
@@ -149,8 +152,8 @@ class Driver:
         return checkpoint
 
     async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
-        taken = tuple(sorted(live.taken)) if checkpoint else ()
-        progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, taken)
+        gone, taken = (tuple(live.taken), ()) if checkpoint else ((), tuple(live.taken.items()))
+        progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, gone, taken)
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)
         live.rows.clear()
@@ -215,12 +218,12 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             )
             return parked, Suspended(node, visit, outcome.phase, outcome.due)
         case Failure():
-            again = live.program.policies[node].delay_after(run.attempt, outcome, chance) is not None
-            if again:
-                live.began[node, visit] = began
-            status = "retrying" if again else "failed"
+            delay = live.program.policies[node].delay_after(run.attempt, outcome, chance)
             error = live.fail(node, visit, run.attempt, outcome, now)
-            failed = row._replace(status=status, output=settled.partial, error=error)
+            failed = row._replace(status="failed", output=settled.partial, error=error)
+            if delay is not None:
+                live.began[node, visit] = began
+                failed = failed._replace(status="retrying", due=now + delay)
             return failed, Failed(node, visit, outcome, chance)
         case _:
             assert_never(outcome)

@@ -27,6 +27,7 @@ from muster.engine.state import (
     Held,
     Phase,
     Released,
+    Retrying,
     Started,
     State,
     Suspended,
@@ -62,7 +63,7 @@ class Live:
     failures: dict[tuple[str, int], list[JsonObject]] = field(default_factory=dict)
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
     arrived: dict[int, Signal] = field(default_factory=dict)
-    taken: set[int] = field(default_factory=set)
+    taken: dict[int, int] = field(default_factory=dict)
     owes_a_write: bool = False
     disturbance: "asyncio.Future[None] | None" = None
     confirmed: float = 0.0
@@ -98,11 +99,19 @@ class Live:
             self.disturbance.set_result(None)
 
     def take_signals(self) -> list[Event]:
-        """What has arrived, as events, in the order it came."""
+        """What has arrived, as events, in the order it came. Each takes its place in the journal's order, so
+        that whoever takes over finds that it came before what followed from it."""
         signals = [self.arrived[number] for number in sorted(self.arrived)]
-        self.taken.update(self.arrived)
         self.arrived.clear()
+        for signal in signals:
+            self.seq += 1
+            self.taken[signal.id] = self.seq
         return [self._event(signal) for signal in signals]
+
+    def take_again(self, signal: Signal, seq: int) -> Event:
+        """What an earlier owner took, at the place where it did so."""
+        self.seq = self.taken[signal.id] = seq
+        return self._event(signal)
 
     def _event(self, signal: Signal) -> Event:
         match signal.kind:
@@ -161,8 +170,12 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     live = Live(facts, owned.fence, program, decode(owned.state, owned.context, outputs), seq)
     if not owned.state:
         live.happen(Started(owned.context), owned.started_at)
-    for row in sorted(owned.journal, key=lambda row: row.seq):
-        _replay(live, row)
+    history: list[JournalRow | Signal] = [*owned.journal, *owned.signals]
+    for entry in sorted(history, key=lambda entry: entry.seq or 0):
+        if isinstance(entry, JournalRow):
+            _replay(live, entry)
+        elif entry.seq is not None:
+            live.happen(live.take_again(entry, entry.seq), owned.started_at)
     live.receive(owned.signals)
     return live, resume(live.state)
 
@@ -203,6 +216,8 @@ def _event_of(row: JournalRow) -> Event | None:
             return Completed(row.node, row.visit, row.output, changes)
         case "failed" if failure:
             return Failed(row.node, row.visit, failure)
+        case "retrying" if row.due:
+            return Retrying(row.node, row.visit, row.attempt + 1, row.due)
         case "paused":
             return Suspended(row.node, row.visit, Phase.PAUSED, row.due)
         case _ if row.status.startswith("waiting"):

@@ -49,12 +49,14 @@ class SignalKind(StrEnum):
 class Signal:
     """Kept until the execution's next checkpoint holds what it did, so none is lost with its owner.
 
-    An answer names the `node` and `visit` that it is for.
+    An answer names the `node` and `visit` that it is for. `seq` is its place among the rows of the journal;
+    None: nobody has taken it yet, or not written anything since.
     """
 
     id: int
     kind: SignalKind
     payload: JsonObject
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +119,15 @@ class OwnedExecution:
 
 class Progress(NamedTuple):
     """What an owner writes at once: journal rows, and perhaps where the execution now stands. The signals
-    that the checkpoint has taken account of go with it."""
+    that the checkpoint has taken account of go with it; of those `taken` since the last one the places are
+    noted, by their numbers."""
 
     execution_id: str
     fence: int
     rows: tuple[JournalRow, ...]
     checkpoint: Checkpoint | None = None
     signals: tuple[int, ...] = ()
+    taken: tuple[tuple[int, int], ...] = ()
 
 
 class Lost(Exception):

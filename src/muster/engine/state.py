@@ -136,6 +136,16 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Retrying:
+    """An attempt failed, and the next one was decided on: what the journal says of it."""
+
+    node: str
+    visit: int
+    attempt: int
+    due: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Suspended:
     """A visit is parked: on an answer (`WAITING`) or only on a time (`PAUSED`)."""
 
@@ -185,7 +195,17 @@ class Released:
 
 
 Event: TypeAlias = (
-    Started | Completed | Failed | Suspended | Woken | Undone | Cancelled | GivenUp | Held | Released
+    Started
+    | Completed
+    | Failed
+    | Retrying
+    | Suspended
+    | Woken
+    | Undone
+    | Cancelled
+    | GivenUp
+    | Held
+    | Released
 )
 
 

@@ -157,6 +157,7 @@ class Progressing:
             if mine and locked[item.execution_id].status not in FINAL
         ]
         _write_journal(connection, kept)
+        _note_signals(connection, kept)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
         _forget_takeovers(connection, [item for item in kept if locked[item.execution_id].takeovers])
         return owned
@@ -183,6 +184,11 @@ def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
         upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
 
 
+def _note_signals(connection: Connection, items: Iterable[Progress]) -> None:
+    rows = [{"id": number, "seq": seq} for item in items for number, seq in item.taken]
+    update_rows(connection, execution_signal, rows, ("id",))
+
+
 def _forget_takeovers(connection: Connection, items: Sequence[Progress]) -> None:
     """They have made progress, so it was not they who brought their owners down. (A checkpoint says so on
     the execution's row by itself.)"""
@@ -205,6 +211,9 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
     if taken:
         connection.execute(delete(execution_signal).where(S.id.in_(taken)))
     reached = _reached(connection, [item.execution_id for item in items])
+    # What reached it too late must not be waiting for it when it is tried again.
+    if ended := [item.execution_id for item in items if _ends(item) and item.execution_id in reached]:
+        connection.execute(delete(execution_signal).where(S.execution_id.in_(ended)))
     rows = {item.execution_id: _checkpoint_row(item, at, item.execution_id in reached) for item in items}
     update_rows(connection, workflow_execution, list(rows.values()), ("id",))
     write_letters(connection, [item for item in items if _failed(item)], at)
@@ -212,6 +221,10 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
 
 def _failed(item: Progress) -> bool:
     return item.checkpoint is not None and item.checkpoint.status is ExecutionStatus.FAILED
+
+
+def _ends(item: Progress) -> bool:
+    return item.checkpoint is not None and item.checkpoint.is_final
 
 
 def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -331,7 +344,7 @@ def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[Own
 def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
     signals: dict[str, list[Signal]] = defaultdict(list)
     for row in rows:
-        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), row.payload))
+        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), row.payload, row.seq))
     return signals
 
 

@@ -246,6 +246,8 @@ execution_signal = _table(
     Column("kind", Key(32), nullable=False),
     Column("payload", JsonValue, nullable=False),
     Column("created_at", UtcTime, nullable=False),
+    # Its place among the rows of the journal, once it was taken.
+    Column("seq", Integer),
     PrimaryKeyConstraint("id"),
     # How an execution's owner finds what has reached it.
     Index("ix_execution_signal_execution", "execution_id"),

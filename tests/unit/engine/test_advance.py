@@ -255,3 +255,12 @@ def test_routing_that_fails_fails_the_execution_and_names_the_node() -> None:
     assert drive.state.ending is not None
     assert drive.state.ending.failure.type == "RoutingError"
     assert "after a" in drive.state.ending.failure.message
+
+
+def test_what_would_be_tried_again_stands_there_when_the_execution_ends_and_is_tried_when_that_is() -> None:
+    drive = Drive([node("a", on_error="continue"), node("b")], [Edge("a", "b")], a=RetryPolicy(3)).start()
+    drive.happen(Cancelled("no longer")).fail("a")
+    assert drive.state.finished is ExecutionStatus.CANCELLED
+    assert [(token.node, token.phase) for token in drive.state.tokens] == [("a", Phase.RETRYING)]
+    drive.take(take_up(drive.graph, drive.state, {}))
+    assert drive.todo == (Run("a", 1, 1),)

@@ -1,6 +1,8 @@
 """What revisions are written with. On MariaDB, which cannot undo a change of the schema, a revision that
 stopped half-way goes on when it is run again: what is there already is left as it is."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic.operations import Operations
 from sqlalchemy.schema import SchemaItem
@@ -8,7 +10,7 @@ from sqlalchemy.schema import SchemaItem
 from muster.store.tables import TABLE_OPTIONS, institute
 from muster.store.types import RowId
 
-__all__ = ["create_index", "create_table", "institute"]
+__all__ = ["add_column", "create_index", "create_table", "institute"]
 
 
 def create_table(op: Operations, name: str, *items: SchemaItem) -> None:
@@ -16,6 +18,10 @@ def create_table(op: Operations, name: str, *items: SchemaItem) -> None:
     op.create_table(
         name, *items, **TABLE_OPTIONS, sqlite_autoincrement=numbered, if_not_exists=_cannot_undo(op) or None
     )
+
+
+def add_column(op: Operations, table: str, column: sa.Column[Any]) -> None:
+    op.add_column(table, column, if_not_exists=_cannot_undo(op) or None)
 
 
 def create_index(op: Operations, name: str, table: str, columns: list[str], where: str | None = None) -> None:

@@ -61,8 +61,8 @@ bench: .venv/.dev .venv-dbos/.done  ## the benchmarks, as ratios within one run
 fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else
 	@$(BIN)/python tests/fuzz/fuzz_expressions.py --count $(or $(COUNT),1000000)
 
-simulate: .venv/.dev  ## crash and break it under SEEDS seeds (default 10000), or show one: SEED=n
-	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),10000))
+simulate: .venv/.dev  ## crash and break it under SEEDS seeds (20000 of the engine), or show one: SEED=n
+	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
 
 torture: .venv/.dev  ## kill, freeze and restart real instances under load: MINUTES= EXECUTIONS= SEED= SQLITE=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --minutes $(or $(MINUTES),10) --executions $(or $(EXECUTIONS),50000) \

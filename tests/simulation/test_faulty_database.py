@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, insert, select
+from sqlalchemy.exc import OperationalError
 
 from muster.sim.database import Fault, FaultyDatabase, by_chance, by_script
 from muster.sim.world import World
@@ -114,3 +115,30 @@ def test_the_database_s_clock_is_the_world_s() -> None:
         await database.close()
 
     World(0).run(main)
+
+
+async def write_three_times(world: World) -> list[tuple[str, list[int]]]:
+    real = inline_database(clock=world.clock)
+    await real.write(MARKS.create)
+    database = FaultyDatabase(real, world, lambda: Fault.FAILS_MIDWAY)
+    seen = []
+    for first in range(0, 300, 10):
+
+        def work(connection: Connection, first: int = first) -> None:
+            for number in range(first, first + 3):
+                connection.execute(insert(MARKS), {"number": number})
+
+        before = await real.read(marked)
+        try:
+            await database.write(work)
+            heard = "told"
+        except OperationalError:
+            heard = "failed"
+        seen.append((heard, [number for number in await real.read(marked) if number not in before]))
+    return seen
+
+
+def test_work_that_fails_at_one_of_its_statements_leaves_nothing_behind() -> None:
+    seen = World(0).run(write_three_times)
+    assert {heard for heard, _ in seen} == {"told", "failed"}
+    assert all(len(left) == (3 if heard == "told" else 0) for heard, left in seen)

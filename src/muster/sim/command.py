@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -13,7 +14,8 @@ from muster.sim.seeds import Failure, Scenario, first_failure, run_in
 from muster.sim.world import World
 
 SCENARIOS: dict[str, Scenario] = {"committer": committer.simulate, "engine": engine.simulate}
-CHUNK = 250
+DEFAULT_SEEDS = {"committer": 10_000, "engine": 20_000}
+CHUNK = 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,12 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [options.only] if options.only else list(SCENARIOS)
     if options.seed is not None:
         return max(_run_one(name, options.seed) for name in names)
-    return max(_run_many(name, options.seeds, options.jobs) for name in names)
+    return max(_run_many(name, options.seeds or DEFAULT_SEEDS[name], options.jobs) for name in names)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m muster.sim", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1000, metavar="N", help="run the seeds 0 to N-1")
+    usual = ", ".join(f"{count} of the {name}" for name, count in DEFAULT_SEEDS.items())
+    parser.add_argument("--seeds", type=int, metavar="N", help=f"run the seeds 0 to N-1 (usually {usual})")
     parser.add_argument("--seed", type=int, metavar="S", help="run only this one, and print its trace")
     parser.add_argument("--only", choices=SCENARIOS, help="this scenario instead of all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many to run side by side")
@@ -44,6 +47,7 @@ def _run_one(name: str, seed: int) -> int:
 
 def _run_many(name: str, seeds: int, jobs: int) -> int:
     chunks = [range(start, min(start + CHUNK, seeds)) for start in range(0, seeds, CHUNK)]
+    began = time.monotonic()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for failure in pool.map(partial(_run_chunk, name), chunks):
             if failure is not None:
@@ -51,7 +55,7 @@ def _run_many(name: str, seeds: int, jobs: int) -> int:
                 again = f"python -m muster.sim --only {name} --seed {failure.seed}"
                 _say(f"{name}: {failure}\nto see it again: {again}")
                 return 1
-    _say(f"{name}: {seeds} seeds, all is well")
+    _say(f"{name}: {seeds} seeds, {seeds / (time.monotonic() - began):.0f} a second, all is well")
     return 0
 
 

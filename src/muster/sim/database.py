@@ -1,17 +1,20 @@
 """A database that fails as databases do, by chance or by a script, around a real one that keeps its word."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import Enum
 from typing import TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import OperationalError
 
 from muster.sim.world import Process, World, current_process
 from muster.store.database import CommitUnknown, Database, Unavailable, Work
 
 T = TypeVar("T")
+MOST_STATEMENTS = 6
 
 
 class Fault(Enum):
@@ -21,6 +24,7 @@ class Fault(Enum):
     UNAVAILABLE = "is away"
     COMMIT_LOST = "loses the commit"
     ANSWER_LOST = "commits and loses the answer"
+    FAILS_MIDWAY = "fails at one of the statements"
     CRASH_BEFORE = "sees its client crash before the commit"
     CRASH_AFTER = "sees its client crash after the commit"
 
@@ -94,6 +98,8 @@ class FaultyDatabase:
         self._world.note("database", fault.value)
         if fault is Fault.UNAVAILABLE:
             raise Unavailable("the database is away")
+        if fault is Fault.FAILS_MIDWAY:
+            return await self._fail_midway(work)
         kept = fault in (Fault.NONE, Fault.ANSWER_LOST, Fault.CRASH_AFTER)
         result = await self._database.write(work) if kept else await self._roll_back(work)
         if fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER):
@@ -102,6 +108,22 @@ class FaultyDatabase:
         if fault in (Fault.COMMIT_LOST, Fault.ANSWER_LOST):
             raise CommitUnknown("the answer to the commit never came")
         return result
+
+    async def _fail_midway(self, work: Work[T]) -> T:
+        """Let one of the statements fail, as if by the disk; shorter work gets through."""
+        left = self._travel.randrange(MOST_STATEMENTS)
+
+        def fail_at_last(*_: object) -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise OperationalError("a statement", None, sqlite3.OperationalError("the disk is tired"))
+
+        def work_until_it_fails(connection: Connection) -> T:
+            event.listen(connection, "before_cursor_execute", fail_at_last)
+            return work(connection)
+
+        return await self._database.write(work_until_it_fails)
 
     async def _roll_back(self, work: Work[T]) -> T:
         results: list[T] = []

@@ -35,18 +35,18 @@ class Channel(Generic[Message]):
     """Carries messages from many senders to whoever receives, each to one receiver.
 
     It belongs to no process: what was sent still arrives when its sender has crashed. What a receiver took
-    is gone, even if it crashes then; a carrier that redelivers is built on top.
+    is gone, even if it crashes then; a carrier that redelivers is built on top. Its `faults` may change.
     """
 
     def __init__(self, world: World, name: str, faults: Faults) -> None:
-        self._world, self._name, self._faults = world, name, faults
+        self._world, self._name, self.faults = world, name, faults
         self._chance = world.chance(f"channel/{name}")
         self._underway: deque[Message] = deque()
         self._arrived: deque[Message] = deque()
         self._arrival = asyncio.Event()
 
     def send(self, message: Message) -> None:
-        delays = self._faults.delays(self._chance)
+        delays = self.faults.delays(self._chance)
         self._world.note(self._name, f"carries {len(delays)} of {message!r}")
         for delay in delays:
             self._underway.append(message)
@@ -54,7 +54,7 @@ class Channel(Generic[Message]):
             self._world.loop.call_later(delay, self._arrive, message, context=Context())
 
     def _arrive(self, message: Message) -> None:
-        if self._faults.reorder:
+        if self.faults.reorder:
             self._arrived.append(message)
         else:  # something arrives now: what was sent first of all that is still underway
             self._arrived.append(self._underway.popleft())

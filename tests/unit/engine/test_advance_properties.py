@@ -1,7 +1,6 @@
 """`advance` against a naive interpreter of the same rules, over random graphs and random orders."""
 
 import random
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
@@ -12,6 +11,7 @@ from muster.engine.graph import compile_graph
 from muster.engine.state import Completed, Event, ExecutionStatus, Failed, Failure, Phase, Started, State
 from muster.engine.view import Facts
 from muster.model.workflow import Definition, Edge, EdgeType, Join, Node
+from muster.sim.reference import Reference
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FACTS = Facts("e1", "w1", 1, "", NOW)
@@ -74,99 +74,6 @@ def outcome(seed: int, node: str, visit: int) -> Event:
     return Completed(node, visit, changes, changes)
 
 
-@dataclass
-class Reference:
-    """The rules again, slowly: sets and searches, nothing kept between steps but tokens and counts."""
-
-    definition: Definition
-    visits: dict[str, int] = field(default_factory=dict)
-    running: set[tuple[str, int]] = field(default_factory=set)
-    joining: set[str] = field(default_factory=set)
-    context: dict[str, object] = field(default_factory=dict)
-    failed: bool = False
-
-    def node(self, name: str) -> Node:
-        return next(node for node in self.definition.nodes if node.id == name)
-
-    def ways(self) -> list[tuple[str, str]]:
-        errors = [
-            (node.id, node.on_error["goto"])
-            for node in self.definition.nodes
-            if isinstance(node.on_error, dict)
-        ]
-        return [(edge.source, edge.target) for edge in self.definition.edges] + errors
-
-    def reaches(self, source: str, target: str) -> bool:
-        seen: set[str] = set()
-        front = {source}
-        while front:
-            front = {after for before, after in self.ways() if before in front} - seen
-            seen |= front
-        return target in seen
-
-    def enter(self, target: str) -> None:
-        inbound = sum(after == target for _, after in self.ways())
-        if self.node(target).join is Join.ALL and inbound > 1:
-            self.joining.add(target)
-        else:
-            self.visit(target)
-
-    def visit(self, target: str) -> None:
-        self.visits[target] = self.visits.get(target, 0) + 1
-        if self.visits[target] > 5:
-            self.failed = True
-        else:
-            self.running.add((target, self.visits[target]))
-
-    def settle(self) -> None:
-        order = [node.id for node in self.definition.nodes]
-        while self.joining and not self.failed:
-            standing = sorted(self.joining, key=order.index)
-            live = [name for name, _ in self.running] + standing
-            free = [
-                name
-                for name in standing
-                if not any(
-                    self.reaches(other, name) for other in live if other != name or live.count(name) > 1
-                )
-            ]
-            if not free and self.running:
-                return
-            chosen = (free or standing)[0]
-            self.joining.discard(chosen)
-            self.visit(chosen)
-
-    def happen(self, event: Completed | Failed) -> None:
-        self.running.discard((event.node, event.visit))
-        node = self.node(event.node)
-        if isinstance(event, Failed):
-            if node.on_error is None:
-                self.failed = True
-            elif isinstance(node.on_error, dict):
-                self.enter(node.on_error["goto"])
-                return self.settle()
-        else:
-            self.context.update(event.changes)
-        if not self.failed and not node.is_end:
-            for target in self.targets(event.node):
-                self.enter(target)
-        return self.settle()
-
-    def targets(self, name: str) -> list[str]:
-        found = []
-        for edge in self.definition.edges:
-            if edge.source != name:
-                continue
-            if edge.type is EdgeType.CONDITIONAL:
-                taken = self.context.get(f"c_{name}") is True
-            elif edge.type is EdgeType.SWITCH:
-                taken = str(self.context.get(f"s_{name}")) == str(edge.value)
-            else:
-                taken = True
-            found += [edge.target] if taken else []
-        return found
-
-
 @pytest.mark.parametrize("block", range(4))
 def test_random_graphs_run_as_the_naive_interpreter_says_and_replay_to_the_same_state(block: int) -> None:
     for seed in range(block * GRAPHS // 4, (block + 1) * GRAPHS // 4):
@@ -180,8 +87,7 @@ def check_one(seed: int) -> None:
     graph, reference = compile_graph(definition), Reference(definition, context=dict(context))
     journal: list[Event] = [Started(dict(context))]
     states = [advance(graph, {}, FACTS, State(), journal[0], NOW).state]
-    reference.enter("n0")
-    reference.settle()
+    reference.start()
     while not states[-1].finished:
         under_way = sorted((t.node, t.visit) for t in states[-1].tokens if t.phase is Phase.RUNNING)
         if not reference.failed:

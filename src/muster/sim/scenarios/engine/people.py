@@ -1,0 +1,79 @@
+"""What is done by hand: people pause, resume, cancel, retry and answer, through an instance that may crash
+before they hear of it."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from random import Random
+
+from sqlalchemy.exc import DBAPIError
+
+from muster.definitions.library import NotFound
+from muster.engine.actions import Actions, By, Retry
+from muster.engine.control import Conflict
+from muster.engine.ports import Executions, NotWritten, SignalKind
+from muster.model.access import Caller, How
+from muster.model.json import JsonObject
+from muster.sim.scenarios.engine.ledger import Ledger
+from muster.store.database import CommitUnknown, Unavailable
+
+REFUSALS = (NotWritten, Unavailable, CommitUnknown, DBAPIError, Conflict, NotFound)
+SOMEBODY = By(Caller("somebody", frozenset(), None, How.LOOPBACK), "")
+DEEDS = ["pause", "pause", "resume", "resume", "cancel", "undo", "undo", "retry", "retry"]
+
+
+class People:
+    """Those who use one instance."""
+
+    def __init__(self, actions: Actions, executions: Executions, ledger: Ledger, chance: Random) -> None:
+        self._actions, self._executions, self._ledger, self._chance = actions, executions, ledger, chance
+
+    async def meddle(self) -> None:
+        """Do this and that until the weather is calm."""
+        while True:
+            await asyncio.sleep(self._chance.random() * 2)
+            if self._ledger.calm:
+                return
+            await self._try(self._answer_all() if self._chance.random() < 0.5 else self._do_something())
+
+    async def tidy_up(self) -> None:
+        """When it is calm, see to it that nothing waits for a person."""
+        while True:
+            await asyncio.sleep(1)
+            if self._ledger.calm:
+                await self._try(self._answer_all())
+                for row in list(self._ledger.seen.rows.values()):
+                    if row.held and not row.ended:
+                        await self._try(self._actions.resume(row.id, SOMEBODY))
+                    elif row.error == "Poisoned":
+                        self._ledger.retried.add(row.id)
+                        await self._try(self._actions.retry(row.id, SOMEBODY, Retry()))
+
+    async def _try(self, deed: Coroutine[object, object, object]) -> None:
+        with suppress(*REFUSALS):
+            await deed
+
+    async def _do_something(self) -> None:
+        deed, actions = self._chance.choice(DEEDS), self._actions
+        rows = [row for row in self._ledger.seen.rows.values() if row.ended == (deed == "retry")]
+        if not rows:
+            return
+        name = self._chance.choice(rows).id
+        match deed:
+            case "pause":
+                await actions.pause(name, SOMEBODY)
+            case "resume":
+                await actions.resume(name, SOMEBODY)
+            case "retry":
+                self._ledger.retried.add(name)
+                await actions.retry(name, SOMEBODY, Retry())
+            case _:
+                self._ledger.cancelled.add(name)
+                await actions.cancel(name, SOMEBODY, compensate=deed == "undo")
+
+    async def _answer_all(self) -> None:
+        for place, status in list(self._ledger.seen.journal.items()):
+            if status == "waiting_for_task":
+                name, node, visit, _ = place.split(":")
+                answer: JsonObject = {"node": node, "visit": int(visit), "answer": "yes"}
+                await self._executions.signal(name, SignalKind.ANSWER, answer)

@@ -1,0 +1,166 @@
+"""How a run goes, and the instances in it."""
+
+import asyncio
+from datetime import timedelta
+from functools import cache, partial
+
+from sqlalchemy import Connection, insert
+from sqlalchemy.exc import DBAPIError
+
+from muster.definitions.document import to_document
+from muster.definitions.library import Library
+from muster.engine.actions import Actions
+from muster.engine.attempt import Attempts
+from muster.engine.drive import Driver
+from muster.engine.handlers import Handlers
+from muster.engine.instance import Instance, Name
+from muster.engine.ports import NewExecution, NotWritten
+from muster.engine.programs import Programs
+from muster.model.json import JsonObject
+from muster.model.node_type import Catalogue
+from muster.sim.database import FaultyDatabase
+from muster.sim.scenarios.engine.invariants import at_end
+from muster.sim.scenarios.engine.ledger import Ledger
+from muster.sim.scenarios.engine.people import People
+from muster.sim.scenarios.engine.sink import Sink
+from muster.sim.scenarios.engine.watch import WatchedDatabase, steps, watched
+from muster.sim.scenarios.engine.weather import STORMY_SECONDS, Weather
+from muster.sim.scenarios.engine.workflows import TYPES, ask, given, random_definition, set_, sleep
+from muster.sim.template import Template
+from muster.sim.world import BEGINNING, World
+from muster.store.acts import ExecutionActs
+from muster.store.committer import GroupCommitter
+from muster.store.database import Database
+from muster.store.execution_records import ExecutionRecords
+from muster.store.executions import ExecutionRepository
+from muster.store.tables import metadata, workflow, workflow_version
+from muster.store.templates import TemplateRepository
+from muster.store.workflows import WorkflowRepository
+
+INSTANCES = 3
+VERSIONS = (1, 2)
+LEASE = timedelta(seconds=2)
+CALM_SECONDS = 300
+MOST_EXECUTIONS = 8
+RESTARTS_AFTER = [0.05, 0.5, 4.0]
+
+MakeExecutions = type[ExecutionRepository]
+
+
+def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[str]:
+    """Run it in a world; answer what was found wrong."""
+    return world.run(partial(_story, make=make))
+
+
+async def _story(world: World, make: MakeExecutions) -> list[str]:
+    graphs = world.chance("graph")
+    ledger = Ledger({version: random_definition(graphs) for version in VERSIONS})
+    database = WatchedDatabase(_template().fresh(world.clock), ledger)
+    weather = Weather(world, ledger)
+    sink = Sink(world, ledger, weather)
+    serving = world.outside(sink.serve(), "sink")
+    places = [_Place(world, ledger, weather, sink, database, number, make) for number in range(INSTANCES)]
+    lives = [world.outside(place.live_again_and_again(), place.name) for place in places]
+    await asyncio.sleep(STORMY_SECONDS)
+    world.note("world", "it is calm")
+    ledger.calm = True
+    await _until_all_have_ended(ledger)
+    ledger.blame([f"{life.get_name()} gave up: {life.exception()!r}" for life in lives if life.done()])
+    for task in (*lives, serving):
+        task.cancel()
+    journals = await database.read(steps)
+    for row in ledger.seen.rows.values():
+        definition, journal = ledger.definitions[row.version], journals.get(row.id, [])
+        by_hand, cancelled = row.id in ledger.retried, row.id in ledger.cancelled
+        context = given(definition)
+        ledger.blame(at_end(row, definition, journal, context, sink.done, by_hand, cancelled))
+    return ledger.wrong
+
+
+async def _until_all_have_ended(ledger: Ledger) -> None:
+    for _ in range(CALM_SECONDS):
+        await asyncio.sleep(1)
+        if all(row.ended and row.error != "Poisoned" for row in ledger.seen.rows.values()):
+            return
+
+
+@cache
+def _template() -> Template:
+    return Template(_prepare)
+
+
+def _prepare(connection: Connection) -> None:
+    metadata.create_all(connection)
+    kinds = {"kind": "orchestrated", "status": "ACTIVE", "workflow_type": "MANUAL"}
+    times = {"created_at": BEGINNING, "updated_at": BEGINNING}
+    connection.execute(insert(workflow), [{"id": "w", "key": "w", "name": "w", **kinds, **times}])
+    made = {"workflow_id": "w", "definition": {}, "checksum": "", "created_by": "", "created_at": BEGINNING}
+    connection.execute(
+        insert(workflow_version), [{"id": number, "version": number, **made} for number in VERSIONS]
+    )
+
+
+class _Place:
+    """Where an instance runs, crashes, and starts again under the same name."""
+
+    def __init__(
+        self,
+        world: World,
+        ledger: Ledger,
+        weather: Weather,
+        sink: Sink,
+        database: Database,
+        number: int,
+        make: MakeExecutions,
+    ) -> None:
+        self.name = f"instance-{number}"
+        self._world, self._ledger, self._weather, self._sink = world, ledger, weather, sink
+        self._database, self._make = database, make
+        self._chance = world.chance(self.name)
+
+    async def live_again_and_again(self) -> None:
+        while True:
+            process = self._world.process(self.name)
+            process.start(self._live())
+            self._weather.gather_over(process)
+            await process.ended()
+            # Sometimes it is back at once, sometimes others have taken over long before.
+            await asyncio.sleep(self._chance.choice(RESTARTS_AFTER))
+
+    async def _live(self) -> None:
+        clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
+        database = FaultyDatabase(self._database, self._world, self._weather.over_database())
+        committer = GroupCommitter(database)
+        executions = watched(self._make, self._ledger)(database, committer, LEASE)
+        handlers = Handlers({"TELL": self._sink.tell}, {"SET": set_}, {"SLEEP": sleep, "ASK": ask})
+        driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
+        programs = Programs(self._document, TYPES)
+        instance = Instance(Name(self.name, ids.new()), executions, driver, programs.of, clock, LEASE)
+        workflows, templates = WorkflowRepository(database, clock), TemplateRepository(database, clock)
+        library = Library(workflows, templates, Catalogue(TYPES), ids)
+        records, acts = ExecutionRecords(database), ExecutionActs(committer)
+        actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
+        people = People(actions, executions, self._ledger, self._chance)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(instance.run())
+            tasks.create_task(self._start_some(instance))
+            tasks.create_task(people.meddle())
+            tasks.create_task(people.tidy_up())
+
+    async def _document(self, version_id: int) -> JsonObject:
+        return to_document(self._ledger.definitions[version_id])
+
+    async def _start_some(self, instance: Instance) -> None:
+        for _ in range(self._chance.randint(1, 3)):
+            await asyncio.sleep(self._chance.random() * STORMY_SECONDS / 3)
+            if self._ledger.calm or len(self._ledger.seen.rows) >= MOST_EXECUTIONS:
+                return
+            at, owner = self._world.clock.now(), instance.name.owner
+            version = self._chance.choice(VERSIONS)
+            context = given(self._ledger.definitions[version])
+            new = NewExecution(self._world.ids.new(), "w", version, "", owner, context, at)
+            try:
+                await instance.start(new)
+            except (NotWritten, DBAPIError):
+                continue
+            self._ledger.accepted.add(new.id)

@@ -1,0 +1,78 @@
+"""The faults: when instances crash and freeze, and what the database does to each of their transactions."""
+
+from collections.abc import Callable
+from functools import partial
+
+from muster.sim.database import Choose, Fault, by_chance
+from muster.sim.network import Faults
+from muster.sim.scenarios.engine.ledger import Ledger
+from muster.sim.world import Process, World
+
+STORMY_SECONDS = 6.0
+ODDS = {
+    Fault.UNAVAILABLE: 0.03,
+    Fault.COMMIT_LOST: 0.02,
+    Fault.ANSWER_LOST: 0.02,
+    Fault.FAILS_MIDWAY: 0.02,
+    Fault.CRASH_BEFORE: 0.01,
+    Fault.CRASH_AFTER: 0.01,
+}
+ROUGH = Faults(drop=0.05, duplicate=0.1, slowest=0.3)
+GENTLE = Faults(slowest=0.05)
+# Crashes of a caller, by what it has done of a call.
+CALL_ODDS = {"before the call": 0.02, "after the call": 0.02}
+
+
+class Weather:
+    """Stormy until the ledger says that it is calm."""
+
+    def __init__(self, world: World, ledger: Ledger) -> None:
+        self._world, self._ledger = world, ledger
+        self._chance = world.chance("weather")
+        self._by_odds = by_chance(world, "database", ODDS)
+
+    @property
+    def calm(self) -> bool:
+        return self._ledger.calm
+
+    def over_database(self) -> Choose:
+        """What the database does to one life of an instance. Some lives end at one of their first commits:
+        while they recover."""
+        aimed = self._chance.choice([None, None, self._chance.randrange(12)])
+        how = self._chance.choice([Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
+        number = -1
+
+        def choose() -> Fault:
+            nonlocal number
+            number += 1
+            if self.calm:
+                return Fault.NONE
+            return how if number == aimed else self._by_odds()
+
+        return choose
+
+    def over_network(self) -> Faults:
+        return GENTLE if self.calm else ROUGH
+
+    def strikes(self, process: Process, when: str) -> bool:
+        """Whether the caller dies at this moment of a call."""
+        if self.calm or self._chance.random() >= CALL_ODDS[when]:
+            return False
+        self._world.note(process.name, f"dies {when}")
+        process.crash()
+        return True
+
+    def gather_over(self, process: Process) -> None:
+        """A crash, or a sleep that outlasts the lease, at any moment of an instance's life."""
+        if self.calm:
+            return
+        at, long = self._chance.random() * STORMY_SECONDS, self._chance.choice([2.5, 5.0])
+        match self._chance.choice(["nothing", "nothing", "crash", "freeze"]):
+            case "crash":
+                self._world.loop.call_later(at, self._unless_calm, process.crash)
+            case "freeze":
+                self._world.loop.call_later(at, self._unless_calm, partial(process.freeze, long))
+
+    def _unless_calm(self, strike: Callable[[], None]) -> None:
+        if not self.calm:
+            strike()

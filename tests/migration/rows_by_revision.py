@@ -185,6 +185,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0006_signals": [],
+    "0007_live_executions": [],
 }
 
 

@@ -27,6 +27,7 @@ from muster.app.engine import CommitMetrics, running_engine
 from muster.app.health import WatchedDatabase, checks
 from muster.app.network import database_hosts, network_effects
 from muster.app.plugins import PluginError, load_plugins
+from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
@@ -153,6 +154,8 @@ async def opened(
                 Announcing(changes),
             )
         )
+        if "engine" in settings.roles:
+            await stack.enter_async_context(checking_itself(database, registry))
         verifier = _verifier(settings, audience, http, clock)
         tokens = TokenVerifier(storage.tokens.find, clock, uses.note)
         parts = Parts(

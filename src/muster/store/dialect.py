@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     Connection,
     Dialect,
@@ -30,6 +31,7 @@ from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import PrimaryKeyConstraint, UniqueConstraint
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
 from muster.store.database import CLOCK
@@ -66,6 +68,31 @@ def _mariadb_now(element: utc_now, compiler: object, **_: object) -> str:
 @compiles(utc_now, "sqlite")
 def _sqlite_now(element: utc_now, compiler: object, **_: object) -> str:
     return f"{SQLITE_NOW}()"
+
+
+class json_is_true(GenericFunction[bool]):
+    """Whether the document in a column of JSON has `true` under a name: `json_is_true(column, "name")`."""
+
+    type = Boolean()
+    inherit_cache = True
+
+
+@compiles(json_is_true, "postgresql")
+def _postgresql_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"coalesce({column} ->> {name} = 'true', false)"
+
+
+@compiles(json_is_true, "mariadb")
+def _mariadb_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"coalesce(json_value({column}, concat('$.', {name})) = '1', false)"
+
+
+@compiles(json_is_true, "sqlite")
+def _sqlite_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"coalesce(json_extract({column}, '$.' || {name}) = 1, 0)"
 
 
 THE_TIME = select(utc_now())

@@ -55,8 +55,12 @@ def institute() -> Column[str]:
 
 def _index_where_set(table: str, column: str) -> Index:
     """An index of the rows that have a value there. (MariaDB indexes NULLs too, and passes over them.)"""
-    given = text(f"{column} IS NOT NULL")
-    return Index(f"ix_{table}_{column}", column, postgresql_where=given, sqlite_where=given)
+    return _index_where(table, column, column, f"{column} IS NOT NULL")
+
+
+def _index_where(table: str, name: str, column: str, where: str) -> Index:
+    """An index of the rows for which `where` holds; on MariaDB, which cannot do so, of all."""
+    return Index(f"ix_{table}_{name}", column, postgresql_where=text(where), sqlite_where=text(where))
 
 
 workflow = _table(
@@ -213,6 +217,8 @@ workflow_execution = _table(
     _index_where_set("workflow_execution", "resume_at"),
     _index_where_set("workflow_execution", "lease_until"),
     _index_where_set("workflow_execution", "owner"),
+    # What is live.
+    _index_where("workflow_execution", "live", "completed_at", "completed_at IS NULL"),
     # Lists, newest first; ids are in the order of time.
     Index("ix_workflow_execution_workflow", "workflow_id", "id"),
 )

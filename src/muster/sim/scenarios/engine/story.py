@@ -33,6 +33,7 @@ from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
+from muster.store.self_check import SelfCheck
 from muster.store.tables import metadata, workflow, workflow_version
 from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
@@ -64,7 +65,7 @@ async def _story(world: World, make: MakeExecutions) -> list[str]:
     await asyncio.sleep(STORMY_SECONDS)
     world.note("world", "it is calm")
     ledger.calm = True
-    await _until_all_have_ended(ledger)
+    await _until_all_have_ended(ledger, database)
     ledger.blame([f"{life.get_name()} gave up: {life.exception()!r}" for life in lives if life.done()])
     for task in (*lives, serving):
         task.cancel()
@@ -77,9 +78,10 @@ async def _story(world: World, make: MakeExecutions) -> list[str]:
     return ledger.wrong
 
 
-async def _until_all_have_ended(ledger: Ledger) -> None:
+async def _until_all_have_ended(ledger: Ledger, database: Database) -> None:
     for _ in range(CALM_SECONDS):
         await asyncio.sleep(1)
+        ledger.blame([f"the self-check found {name}" for name in await SelfCheck(database).unattended()])
         if all(row.ended and row.error != "Poisoned" for row in ledger.seen.rows.values()):
             return
 

@@ -186,6 +186,10 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     ],
     "0006_signals": [],
     "0007_live_executions": [],
+    "0008_finding": [
+        ("execution_tag", {"tag": "urgent", "execution_id": "e1"}),
+        ("execution_search", {"term": "ada", "execution_id": "e1"}),
+    ],
 }
 
 

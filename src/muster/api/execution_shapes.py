@@ -1,12 +1,17 @@
 """What callers send and get about executions."""
 
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field, JsonValue
 
 from muster.api.shapes import ProblemEntry, Request, Shape
 
 REASON = Field(default="", max_length=2000, description="Why; it is kept in the audit log.")
+
+
+TAG_LENGTH = 100
+Tag = Annotated[str, Field(min_length=1, max_length=TAG_LENGTH)]
 
 
 class Execute(Request):
@@ -16,7 +21,7 @@ class Execute(Request):
     key: str | None = Field(default=None, description="The workflow's key.")
     version: int | None = Field(default=None, ge=1, le=2_147_483_647)
     context: dict[str, JsonValue] = Field(default_factory=dict)
-    tags: list[str] = Field(default_factory=list, max_length=50)
+    tags: list[Tag] = Field(default_factory=list, max_length=50)
 
 
 class Reason(Request):

@@ -26,6 +26,8 @@ from muster.definitions.routes import (
 from muster.definitions.scalars import as_id
 from muster.definitions.schedules import read_schedules, refuse_foreign_schedules
 from muster.definitions.whole import Whole, shows_graph
+from muster.expr.errors import ExpressionSyntaxError
+from muster.expr.paths import context_path
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue, NodeKind
 from muster.model.problems import Level, Problem
@@ -142,6 +144,16 @@ class _Check:
             part = self._frame.get(name)
             if part is not None:
                 list(check_templates(part.value, Below(part.pointer), self._problems))
+        self._check_search()
+
+    def _check_search(self) -> None:
+        part = self._frame.get("search")
+        for place, name in enumerate(part.value if part and isinstance(part.value, list) else ()):
+            try:
+                context_path(name if isinstance(name, str) else "x")
+            except ExpressionSyntaxError as error:
+                pointer = child(part.pointer if part else "", place)
+                self._problems.error("INVALID_PATH", pointer, f"{error.message}.", column=error.column)
 
     def _routed(self, nodes: list[Json]) -> bool:
         """Whether anything says where to go: an empty list does not."""

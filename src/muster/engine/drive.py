@@ -16,6 +16,7 @@ from muster.engine.handlers import Done, Suspend
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import COMPENSATION, Checkpoint, Executions, JournalRow, Progress
+from muster.engine.search import terms_of
 from muster.engine.state import (
     Completed,
     Event,
@@ -252,7 +253,15 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
         output=output,
         failure=problem,
         attempts=tuple(_attempts(live)) if status is ExecutionStatus.FAILED else (),
+        terms=_terms(live),
     )
+
+
+def _terms(live: Live) -> tuple[str, ...] | None:
+    if not live.program.search:
+        return None
+    terms = terms_of(live.program.search, live.state.context)
+    return None if terms == live.terms else terms
 
 
 def _attempts(live: Live) -> Iterator[JsonObject]:

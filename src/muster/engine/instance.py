@@ -12,6 +12,7 @@ from muster.engine.live import Live, begin, take_over
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import Checkpoint, Executions, Lost, NewExecution, NotWritten, OwnedExecution
 from muster.engine.program import Program
+from muster.engine.search import terms_of
 from muster.engine.state import Failure, GivenUp, Todo
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
@@ -82,6 +83,8 @@ class Instance:
         """Begin an execution: durable when this returns, and under way, or ready for whoever looks next if
         this instance takes no work. Raises `NotWritten`."""
         program, asked = await self._program(new.version_id), _loop_time()
+        if program.search:
+            new = replace(new, terms=terms_of(program.search, new.context))
         if self.is_retired:
             await self._executions.start(replace(new, owner=None))
             return self._observer.started(new)

@@ -50,7 +50,7 @@ class Live:
     that is not over began, and `failures` are its failed attempts; `answers` are what woken visits were
     given. Signals have `arrived`, and when they are `taken` they stay with the store until the next
     checkpoint. `confirmed` is when, by the loop's clock, the lease was last known to be this instance's.
-    Where this is `handed_on`, nothing more begins here.
+    Where this is `handed_on`, nothing more begins here. By `terms` it is found; None: not known here.
     """
 
     facts: Facts
@@ -68,6 +68,7 @@ class Live:
     disturbance: "asyncio.Future[None] | None" = None
     confirmed: float = 0.0
     handed_on: bool = False
+    terms: tuple[str, ...] | None = None
 
     def hand_on(self) -> None:
         """Let whoever drives this finish what runs and leave the rest to another instance."""
@@ -153,7 +154,7 @@ class Live:
 def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
     """An execution at its start, and what is to be done first."""
     facts = Facts(new.id, new.workflow_id, new.version_id, new.institute_id, new.started_at, program.vars)
-    live = Live(facts, FIRST_FENCE, program, State())
+    live = Live(facts, FIRST_FENCE, program, State(), terms=new.terms)
     return live, live.happen(Started(new.context), new.started_at)
 
 

@@ -64,7 +64,8 @@ class Checkpoint:
     """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it. One that is
     `RUNNING` is handed on: it is due at once, for whoever looks next.
 
-    `attempts` are those at the nodes that it failed at.
+    `attempts` are those at the nodes that it failed at. `terms` are what it is found by from now on; None: as
+    before.
     """
 
     status: ExecutionStatus
@@ -75,6 +76,7 @@ class Checkpoint:
     output: Json = None
     failure: Failure | None = None
     attempts: tuple[JsonObject, ...] = ()
+    terms: tuple[str, ...] | None = None
 
     @property
     def is_final(self) -> bool:
@@ -83,7 +85,8 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class NewExecution:
-    """An execution about to be written, owned by who writes it; without an owner, due at once for anyone."""
+    """An execution about to be written, owned by who writes it; without an owner, due at once for anyone.
+    `terms` are what it is found by, besides its tags."""
 
     id: str
     workflow_id: str
@@ -96,6 +99,7 @@ class NewExecution:
     idempotency_key: str | None = None
     tags: tuple[str, ...] = ()
     parent_id: str | None = None
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A version made ready to run: its graph, its nodes' bodies, its policies. Made once, shared by all runs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -10,6 +11,8 @@ from muster.engine.items import Body, compile_body
 from muster.engine.masking import reads_secrets
 from muster.engine.retry import RetryPolicy
 from muster.expr import Template, compile_template
+from muster.expr.errors import ExpressionSyntaxError
+from muster.expr.paths import PlainPath, context_path
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Node
@@ -37,6 +40,7 @@ class Program:
     policies: Mapping[str, RetryPolicy]
     output: Template | None
     vars: JsonObject = field(default_factory=dict)
+    search: tuple[PlainPath, ...] = ()
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -48,7 +52,15 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         policies={node.id: _policy(node.retry, kinds[node.id]) for node in definition.nodes},
         output=None if definition.output is None else compile_template(definition.output),
         vars=definition.vars,
+        search=tuple(_paths(definition.search)),
     )
+
+
+def _paths(names: Iterable[str]) -> Iterator[PlainPath]:
+    """What was saved before paths were checked may have names that are none: nothing is found by them."""
+    for name in names:
+        with suppress(ExpressionSyntaxError):
+            yield context_path(name)
 
 
 def _step(node: Node, kind: NodeKind) -> Step:

@@ -49,3 +49,8 @@ def plain_path(text: str) -> PlainPath:
         )
         at = found.end()
     return PlainPath(tuple(steps))
+
+
+def context_path(text: str) -> PlainPath:
+    """A name or path in a context, with or without `$.` before it."""
+    return plain_path(text.removeprefix("$."))

@@ -76,7 +76,8 @@ class WantedNodes:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which executions a list is to show. None: whichever."""
+    """Which executions a list is to show. None: whichever. `text` is how a value that they are found by, or
+    a word in it, begins."""
 
     status: str | None = None
     workflow: str | None = None
@@ -84,3 +85,5 @@ class Wanted:
     idempotency_key: str | None = None
     started_from: datetime | None = None
     started_to: datetime | None = None
+    tag: str | None = None
+    text: str | None = None

@@ -1,14 +1,16 @@
 """Executions as they are read: one with its journal, or a page of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, literal_column, or_, select
 
 from muster.engine.items import NOT_AN_ITEM
+from muster.engine.state import ExecutionStatus
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
 from muster.model.stored import Page
 from muster.store.database import Database
+from muster.store.finding import started_before, started_from, with_tag, with_value
 from muster.store.paging import read_page
 from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
 
@@ -83,20 +85,30 @@ def of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
 
 
 def _filtered(chosen: Select[Any], wanted: Wanted) -> Select[Any]:
+    return chosen.where(*_conditions(wanted))
+
+
+def _conditions(wanted: Wanted) -> Iterator[ColumnElement[bool]]:
     if wanted.status is not None:
-        chosen = chosen.where(E.status == wanted.status)
+        yield E.status == wanted.status
+        if wanted.status != ExecutionStatus.COMPLETED:
+            # As the index says it: which status is wanted is not known where the plan is made.
+            yield E.status != literal_column("'COMPLETED'")
     if wanted.workflow is not None:
-        named = or_(E.workflow_id == wanted.workflow, workflow.c.key == wanted.workflow)
-        chosen = chosen.where(named)
+        named = or_(workflow.c.id == wanted.workflow, workflow.c.key == wanted.workflow)
+        yield E.workflow_id.in_(select(workflow.c.id).where(named))
     if wanted.trigger is not None:
-        chosen = chosen.where(E.trigger_id == wanted.trigger)
+        yield E.trigger_id == wanted.trigger
     if wanted.idempotency_key is not None:
-        chosen = chosen.where(E.idempotency_key == wanted.idempotency_key)
+        yield E.idempotency_key == wanted.idempotency_key
     if wanted.started_from is not None:
-        chosen = chosen.where(E.started_at >= wanted.started_from)
+        yield started_from(wanted.started_from)
     if wanted.started_to is not None:
-        chosen = chosen.where(E.started_at < wanted.started_to)
-    return chosen
+        yield started_before(wanted.started_to)
+    if wanted.tag is not None:
+        yield with_tag(wanted.tag)
+    if wanted.text is not None:
+        yield with_value(wanted.text)
 
 
 def _wanted_nodes(chosen: Select[Any], wanted: WantedNodes) -> Select[Any]:

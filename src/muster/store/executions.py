@@ -39,6 +39,7 @@ from muster.store.database import Database, Work
 from muster.store.dead_letters import write_letters
 from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows, upsert
 from muster.store.execution_rows import new_row
+from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_item_outputs
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
@@ -134,6 +135,7 @@ class Starting:
         at = now(connection)
         rows = [new_row(item, at, at + self._lease) for item in items]
         insert_new(connection, workflow_execution, rows, ("id",))
+        write_tags_and_terms(connection, items)
         return [None] * len(items)
 
 
@@ -217,6 +219,7 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
     rows = {item.execution_id: _checkpoint_row(item, at, item.execution_id in reached) for item in items}
     update_rows(connection, workflow_execution, list(rows.values()), ("id",))
     write_letters(connection, [item for item in items if _failed(item)], at)
+    replace_terms(connection, items)
 
 
 def _failed(item: Progress) -> bool:

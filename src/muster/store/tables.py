@@ -22,12 +22,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import SchemaItem
 
+from muster.engine.search import TERM_LENGTH
 from muster.store.types import JsonValue, Key, LongText, RowId, UtcTime
 
 metadata = MetaData()
 
 ID_LENGTH = 36
 NAME_LENGTH = 255
+TAG_LENGTH = 100
 
 
 # MariaDB compares by collation: a binary one without padding tells case and trailing spaces apart.
@@ -221,6 +223,39 @@ workflow_execution = _table(
     _index_where("workflow_execution", "live", "completed_at", "completed_at IS NULL"),
     # Lists, newest first; ids are in the order of time.
     Index("ix_workflow_execution_workflow", "workflow_id", "id"),
+    # What has changed lately, for those who follow.
+    Index("ix_workflow_execution_updated_at", "updated_at"),
+    # What runs, waits or has failed, among the many that have completed.
+    Index(
+        "ix_workflow_execution_status",
+        "status",
+        "id",
+        postgresql_where=text("status <> 'COMPLETED'"),
+        sqlite_where=text("status <> 'COMPLETED'"),
+    ),
+)
+
+execution_tag = _table(
+    "execution_tag",
+    Column("tag", Key(TAG_LENGTH), nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    PrimaryKeyConstraint("tag", "execution_id"),
+    ForeignKeyConstraint(
+        ["execution_id"], ["workflow_execution.id"], name="fk_execution_tag_execution", ondelete="CASCADE"
+    ),
+    Index("ix_execution_tag_execution", "execution_id"),
+)
+
+execution_search = _table(
+    "execution_search",
+    # How a value, or a word in it, begins; in small letters.
+    Column("term", Key(TERM_LENGTH), nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    PrimaryKeyConstraint("term", "execution_id"),
+    ForeignKeyConstraint(
+        ["execution_id"], ["workflow_execution.id"], name="fk_execution_search_execution", ondelete="CASCADE"
+    ),
+    Index("ix_execution_search_execution", "execution_id"),
 )
 
 node_execution = _table(

@@ -9,6 +9,7 @@ from muster.api.answers import answer
 from muster.api.describe import described, json_body
 from muster.api.execution_answers import item_of, node_of, outcome_of, whole_of
 from muster.api.execution_shapes import (
+    TAG_LENGTH,
     Ended,
     Execute,
     ExecutionPage,
@@ -35,6 +36,7 @@ Wait = Annotated[
     float | None,
     Query(ge=0, le=LONGEST_WAIT, description="Wait up to so many seconds for the result, and answer it."),
 ]
+_Q = "How a value that the workflow's `search` names begins, or a word in it; in any case."
 _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
 
 
@@ -85,12 +87,14 @@ async def list_executions(
     listed: Listed,
     status: Annotated[ExecutionStatus | None, Query()] = None,
     workflow: Annotated[str | None, Query(description="A workflow's id or key.")] = None,
-    trigger: Annotated[str | None, Query()] = None,
+    trigger: Annotated[str | None, Query(description="A trigger's id.")] = None,
     idempotency_key: Annotated[str | None, Query(alias="idempotencyKey")] = None,
     started_from: Annotated[datetime | None, Query(alias="from")] = None,
     started_to: Annotated[datetime | None, Query(alias="to")] = None,
+    tag: Annotated[str | None, Query(max_length=TAG_LENGTH)] = None,
+    q: Annotated[str | None, Query(max_length=200, pattern=r"\S", description=_Q)] = None,
 ) -> Response:
-    wanted = Wanted(status, workflow, trigger, idempotency_key, started_from, started_to)
+    wanted = Wanted(status, workflow, trigger, idempotency_key, started_from, started_to, tag, q)
     found, following = await parts.control.list(caller, wanted, listed)
     return answer(ExecutionPage(items=[item_of(row) for row in found], next_cursor=following))
 

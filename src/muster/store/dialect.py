@@ -121,6 +121,8 @@ def one_at_a_time(connection: Connection, name: str) -> Iterator[None]:
                 raise TimeoutError(f"{name} is held by another process for more than {LOCK_SECONDS} seconds")
             try:
                 yield
+                # The lock does not end with the transaction, and whoever has it next is to see what was done.
+                connection.exec_driver_sql("COMMIT")
             finally:
                 connection.execute(select(func.release_lock(place)))
         case _:

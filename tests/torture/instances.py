@@ -53,6 +53,13 @@ class MusterProcess:
                 assert self.is_up, self.log.read_text()[-2000:]
                 await asyncio.sleep(0.05)
 
+    async def ready_at_last(self) -> None:
+        """Wait until it can do its work, however often somebody has to start it until then."""
+        self.is_ready = False
+        async with asyncio.timeout(READY_SECONDS), httpx.AsyncClient() as client:
+            while not await self.look(client):
+                await asyncio.sleep(0.05)
+
     async def look(self, client: httpx.AsyncClient) -> bool:
         """Whether it has been ready since it was started."""
         with suppress(httpx.TransportError):

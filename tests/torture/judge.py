@@ -42,6 +42,11 @@ async def orphans(database: Database) -> Sequence[str]:
     return await database.read(lambda connection: connection.scalars(forgotten).all())
 
 
+async def most_takeovers(database: Database) -> int:
+    """How often the unluckiest was taken over without having come any further."""
+    return await database.read(lambda connection: connection.scalar(select(func.max(E.takeovers)))) or 0
+
+
 async def judge(
     database: Database, accepted: Mapping[str, int], sink: Sink, mails: Mapping[int, Sequence[str]]
 ) -> Verdict:

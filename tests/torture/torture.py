@@ -17,14 +17,15 @@ from muster.store.database import Database, Unavailable
 from muster.store.open import open_database
 from stand_ins.http_site import site
 from stand_ins.mail_server import mail_server
+from torture.alarms import alarms, arm
 from torture.chaos import Chaos, schedule
 from torture.instances import MusterProcess
-from torture.judge import Verdict, judge, live, orphans
+from torture.judge import Verdict, judge, live, most_takeovers, orphans
 from torture.nursery import Nursery
 from torture.outside import Callers, Sink, mails, workflow
 from torture.own_postgres import OwnPostgres, own_postgres
 
-CALM_LOOKS = 600
+MOST_LOOKS, CALM_LOOKS = 600, 6
 CLIENTS = 32
 MOST_AT_ONCE = 400
 # So that nothing but the file's one owner can let SQLite's executions go on.
@@ -62,11 +63,15 @@ async def torture(plan: Plan) -> Verdict:
         await _begin(instances, workflow(web.url("").rstrip("/")))
         database = open_database(url)
         stack.push_async_callback(database.close)
+        await arm(database)
         chaos, callers = Chaos(instances, postgres), Callers(instances, sink, MOST_AT_ONCE)
-        lost = await _storm(plan, chaos, callers, database)
+        watch = Watch(database)
+        await _storm(plan, chaos, callers, watch)
         left = await _calm(instances, chaos, database)
         verdict = await judge(database, callers.accepted, sink, mails(post))
-        verdict.expect_none(lost, "executions were looked after by nobody")
+        verdict.expect_none(await alarms(database), "alarms of the database")
+        verdict.expect_none(watch.lost, "executions were looked after by nobody")
+        verdict.numbers["most takeovers without progress that were seen"] = watch.takeovers
         verdict.expect_none([left] if left else [], "times there was something left in the end")
         await _end(verdict, instances)
         _count(verdict, plan, chaos, callers, instances)
@@ -106,12 +111,28 @@ async def _begin(instances: Sequence[MusterProcess], document: dict[str, object]
         assert made.status_code == 201, made.text
 
 
-async def _storm(plan: Plan, chaos: Chaos, callers: Callers, database: Database) -> list[str]:
-    """Everything at once; answers the executions that nobody looked after at some moment."""
+class Watch:
+    """Looks every second for executions that nobody looks after."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.lost: list[str] = []
+        self.takeovers = 0
+
+    async def keep(self) -> None:
+        """Until cancelled."""
+        while True:
+            with suppress(Unavailable):
+                self.lost += await orphans(self._database)
+                self.takeovers = max(self.takeovers, await most_takeovers(self._database))
+            await asyncio.sleep(0.5)
+
+
+async def _storm(plan: Plan, chaos: Chaos, callers: Callers, watch: Watch) -> None:
+    """Everything at once."""
     strikes = schedule(plan.seed, plan.seconds, plan.instances, plan.lease, not plan.sqlite)
-    lost: list[str] = []
     supervising = asyncio.create_task(chaos.supervise())
-    watching = asyncio.create_task(_watch(database, lost))
+    watching = asyncio.create_task(watch.keep())
     try:
         await asyncio.gather(chaos.rage(strikes), callers.call(plan.executions, plan.seconds * 0.9, CLIENTS))
     finally:
@@ -119,28 +140,21 @@ async def _storm(plan: Plan, chaos: Chaos, callers: Callers, database: Database)
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-    return lost
-
-
-async def _watch(database: Database, lost: list[str]) -> None:
-    while True:
-        with suppress(Unavailable):
-            lost += await orphans(database)
-        await asyncio.sleep(1.0)
 
 
 async def _calm(instances: Sequence[MusterProcess], chaos: Chaos, database: Database) -> int:
-    """Everybody is up and left in peace until all has ended: how many have not."""
+    """Everybody is up and left in peace until all has ended: how many have not. What a frozen instance was
+    asked for, by callers that have long gone, may begin even now: so it has to stay calm for a while."""
     supervising = asyncio.create_task(chaos.supervise())
-    left = await live(database)
-    for _ in range(CALM_LOOKS):
-        if not left:
+    await asyncio.gather(*(instance.ready_at_last() for instance in instances))
+    left = calm = 0
+    for _ in range(MOST_LOOKS):
+        left = await live(database)
+        calm = 0 if left else calm + 1
+        if calm == CALM_LOOKS:
             break
         await asyncio.sleep(0.5)
-        left = await live(database)
     supervising.cancel()
-    for instance in instances:
-        await instance.ready()
     return left
 
 

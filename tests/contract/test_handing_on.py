@@ -4,11 +4,13 @@ import asyncio
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from clocks import NOON
 from engine_house import House, Told, chain, node
 from muster.engine.ports import JournalRow, Lost, Progress
 from muster.store.database import Database
+from muster.store.tables import workflow_execution
 
 A_MOMENT = 0.01
 NO_END = 3600.0
@@ -136,6 +138,24 @@ async def test_nobody_takes_over_from_itself_after_a_sleep_that_outlasted_its_le
     row = await leaving.row(execution)
     assert (row["status"], row["fence"]) == ("COMPLETED", 1)
     assert told.said == ["a"]
+
+
+async def test_what_cannot_even_be_taken_up_is_given_up_in_the_end(
+    leaving: House, staying: House, told: Told
+) -> None:
+    await leaving.define(chain(node("a")))
+    told.hangs_at = "a"
+    execution = await leaving.start()
+    await told.hanging.wait()
+    nonsense = update(workflow_execution).values(state={"seq": "none", "tokens": 7})
+    await leaving.database.write(lambda connection: connection.execute(nonsense))
+    for _ in range(6):
+        again = House(leaving.database, told, "leaving")
+        again.programs = leaving.programs
+        assert (await again.row(execution))["status"] == "RUNNING"
+        assert await again.instance.take_back() == 1
+    row = await again.row(execution)
+    assert (row["status"], row["error_type"], row["owner"]) == ("FAILED", "Poisoned", None)
 
 
 async def test_of_two_with_one_name_the_second_robs_the_first_once_and_both_go_on(

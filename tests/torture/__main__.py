@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 from random import SystemRandom
 
@@ -17,6 +18,7 @@ def main() -> int:
         "--sqlite", action="store_true", help="one process on SQLite, not three on PostgreSQL"
     )
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended ends what they started
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()

@@ -12,6 +12,7 @@ from torture.nursery import Child, Nursery
 from torture.own_postgres import free_port
 
 READY_SECONDS = 60.0
+LOOKS = 1200
 END_SECONDS = 60.0
 
 
@@ -56,9 +57,12 @@ class MusterProcess:
     async def ready_at_last(self) -> None:
         """Wait until it can do its work, however often somebody has to start it until then."""
         self.is_ready = False
-        async with asyncio.timeout(READY_SECONDS), httpx.AsyncClient() as client:
-            while not await self.look(client):
+        async with httpx.AsyncClient() as client:
+            for _ in range(LOOKS):
+                if await self.look(client):
+                    return
                 await asyncio.sleep(0.05)
+        raise AssertionError(f"{self.name} is not ready: {self.log.read_text()[-2000:]}")
 
     async def look(self, client: httpx.AsyncClient) -> bool:
         """Whether it has been ready since it was started."""

@@ -5,6 +5,7 @@ The children are processes like any other: they share nothing, and can be killed
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -13,6 +14,8 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
 
 
 class Child:
@@ -109,6 +112,8 @@ def _become(wanted: dict[str, object]) -> None:
     for here, there in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(here, there)
     os.setsid()
+    # Whatever becomes of the tests, none of these is left behind.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(str(wanted["folder"]))
     os.environ.clear()
     assert isinstance(wanted["environment"], dict)

@@ -92,7 +92,8 @@ async def running_engine(
     name = Name(settings.instance_id, ids.new())
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.
     alone = database.dialect_name == "sqlite"
-    instance = Instance(name, executions, driver, programs.of, clock, lease, alone, observer)
+    most = settings.engine.takeovers
+    instance = Instance(name, executions, driver, programs.of, clock, lease, alone, observer, most)
     records = ExecutionRecords(database)
     control = Control(instance, records, library, programs, clock, ids)
     following = Following(ExecutionSightings(database), programs.of)

@@ -106,6 +106,12 @@ class EngineSettings(Group):
         description="Seconds after which others take over from an instance that is gone; all of them have the"
         " same.",
     )
+    takeovers: int = Field(
+        default=5,
+        ge=1,
+        description="How often an execution may be taken over without making progress before it is parked as"
+        " failed.",
+    )
     shutdown_grace: float = Field(
         default=20.0, ge=0, description="Seconds that nodes which run get to finish at the end."
     )

@@ -10,10 +10,18 @@ from datetime import timedelta
 from muster.engine.drive import Driver
 from muster.engine.live import Live, begin, take_over
 from muster.engine.observer import Nobody, Observer
-from muster.engine.ports import Checkpoint, Executions, Lost, NewExecution, NotWritten, OwnedExecution
+from muster.engine.ports import (
+    Checkpoint,
+    Executions,
+    Lost,
+    NewExecution,
+    NotWritten,
+    OwnedExecution,
+    Progress,
+)
 from muster.engine.program import Program
 from muster.engine.search import terms_of
-from muster.engine.state import Failure, GivenUp, Todo
+from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
 
@@ -48,7 +56,8 @@ class Instance:
     """Owns executions and drives each in a task of its own.
 
     `program` finds the program of a version. Whoever `start`s an execution has it durable when told so.
-    `alone`: nobody else can be using the database, so whatever anybody held is this instance's.
+    `alone`: nobody else can be using the database, so whatever anybody held is this instance's. What was
+    taken over more than `most_takeovers` times without making progress is given up.
     """
 
     def __init__(
@@ -61,9 +70,11 @@ class Instance:
         lease: timedelta,
         alone: bool = False,
         observer: Observer | None = None,
+        most_takeovers: int = MOST_TAKEOVERS,
     ) -> None:
         self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
+        self._most_takeovers = most_takeovers
         self.name = name
         self._executions = executions
         self._driver = driver
@@ -221,6 +232,7 @@ class Instance:
             except Exception:
                 # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
                 log.exception("execution %s cannot be taken up", owned.id)
+                await self._give_up(owned)
             else:
                 self._observer.taken(live, self._lateness(live))
                 self._spawn(live, todo, asked)
@@ -241,10 +253,20 @@ class Instance:
 
     def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         live, todo = take_over(owned, program)
-        if owned.takeovers <= MOST_TAKEOVERS:
+        if owned.takeovers <= self._most_takeovers:
             return live, todo
-        told = f"taken over {MOST_TAKEOVERS} times without making progress"
-        return live, live.happen(GivenUp(Failure("Poisoned", told)), self._clock.now())
+        return live, live.happen(GivenUp(self._poisoned), self._clock.now())
+
+    @property
+    def _poisoned(self) -> Failure:
+        return Failure("Poisoned", f"taken over {self._most_takeovers} times without making progress")
+
+    async def _give_up(self, owned: OwnedExecution) -> None:
+        """End one that cannot even be taken up, as it is, if that has been tried often enough."""
+        if owned.takeovers > self._most_takeovers:
+            as_it_is = Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=self._poisoned)
+            with suppress(Lost, NotWritten):
+                await self._executions.write(Progress(owned.id, owned.fence, (), as_it_is))
 
     async def take_signals(self) -> int:
         """Hand what has reached executions that are driven here to whoever drives them."""

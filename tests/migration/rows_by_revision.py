@@ -190,6 +190,26 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ("execution_tag", {"tag": "urgent", "execution_id": "e1"}),
         ("execution_search", {"term": "ada", "execution_id": "e1"}),
     ],
+    "0009_bulk_jobs": [
+        (
+            "bulk_job",
+            {
+                "id": "b1",
+                "target": "execution",
+                "action": "retry",
+                "options": "{}",
+                "reason": "",
+                "actor": "me",
+                "every_institute": True,
+                "status": "running",
+                "total": 1,
+                "fence": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+        ("bulk_job_item", {"job_id": "b1", "item_id": "e1", "status": "pending"}),
+    ],
 }
 
 

@@ -24,6 +24,7 @@ from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
     actions,
     audit,
+    bulk_jobs,
     dead_letters,
     diagrams,
     execution_actions,
@@ -59,6 +60,7 @@ _WEB = (
     node_types,
     templates,
     diagrams,
+    bulk_jobs,
     executions,
     execution_batches,
     execution_actions,

@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from muster.api import execution_shapes, letter_shapes, registry_shapes, shapes, topics
+from muster.api import bulk_shapes, execution_shapes, letter_shapes, registry_shapes, shapes, topics
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
 
@@ -22,6 +22,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     execution_shapes.NodeEvent,
     topics.ExecutionsChanged,
     letter_shapes.Redrive,
+    *bulk_shapes.BODIES,
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,
@@ -155,6 +156,7 @@ TAGS = {
     "executions": "Runs of workflows: started, looked at, acted on.",
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
+    "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",
     "diagrams": "Definitions drawn.",
     "node templates": "Node configs that several nodes share.",
     "node types": "What nodes there are, and the JSON Schema of each one's config.",

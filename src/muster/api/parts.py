@@ -15,6 +15,7 @@ from muster.api.registry_parts import Registries
 from muster.api.topics import Topic
 from muster.definitions.library import Library
 from muster.engine.actions import Actions
+from muster.engine.bulk import Bulk
 from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.letters import DeadLetters
@@ -61,6 +62,7 @@ class Parts:
     changes: Changes
     actions: Actions
     letters: DeadLetters
+    bulk: Bulk
     node_types: Mapping[str, NodeType]
     tokens: Tokens
     audit: Audit

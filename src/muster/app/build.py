@@ -168,6 +168,7 @@ async def opened(
             changes=changes,
             actions=engine.actions,
             letters=engine.letters,
+            bulk=engine.bulk,
             node_types=catalogue.node_types,
             tokens=storage.tokens,
             audit=AuditLog(database),

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Histogram
 
@@ -13,6 +14,7 @@ from muster.app.settings import Settings
 from muster.definitions.library import Library
 from muster.engine.actions import Actions
 from muster.engine.attempt import Attempts
+from muster.engine.bulk import Bulk, BulkPass
 from muster.engine.control import Control
 from muster.engine.drive import Driver
 from muster.engine.following import Following
@@ -24,10 +26,12 @@ from muster.engine.observer import Observer
 from muster.engine.programs import Programs
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
+from muster.kit.loop import Loop
 from muster.model.node_type import Catalogue
 from muster.store.acts import ExecutionActs
+from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.committer import GroupCommitter
-from muster.store.database import Database
+from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
@@ -35,6 +39,7 @@ from muster.store.sightings import ExecutionSightings
 from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
 
+LOOK_FOR_JOBS_EVERY = 1.0
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
@@ -63,6 +68,7 @@ class Engine:
     following: Following
     actions: Actions
     letters: DeadLetters
+    bulk: Bulk
     retire: Callable[[], None]
 
 
@@ -100,19 +106,32 @@ async def running_engine(
     acts = ExecutionActs(committer)
     actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
     letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(actions))
-    engine = Engine(control, following, actions, letters, instance.retire)
+    jobs = BulkJobRepository(database, lease)
+    earlier = "" if alone else f"{settings.instance_id}/"
+    bulk_pass = BulkPass(jobs, actions, letters, name.owner, earlier, instance.notice)
+    bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), (Unavailable, CommitUnknown))
+    bulk = Bulk(jobs, ids, bulk_loop.wake)
+    engine = Engine(control, following, actions, letters, bulk, instance.retire)
     if "engine" not in settings.roles:
         instance.retire()
         yield engine
         return
-    running = asyncio.create_task(instance.run())
+    running = [asyncio.create_task(instance.run()), asyncio.create_task(bulk_loop.run())]
     try:
         yield engine
     finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(settings.engine.shutdown_grace):
+                await bulk_loop.stop()
         await instance.leave(settings.engine.shutdown_grace)
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _timetable(bulk: BulkPass) -> float:
+    """At once again while there is something to do; and a look every second for what others have left."""
+    return 0.0 if await bulk.work() else LOOK_FOR_JOBS_EVERY
 
 
 @asynccontextmanager

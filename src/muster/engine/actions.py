@@ -4,7 +4,7 @@ Each is written in one transaction with who did it and why, so that neither is e
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from muster.definitions.library import Library
@@ -13,9 +13,10 @@ from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find
 from muster.engine.ports import NewExecution, SignalKind
 from muster.engine.programs import Programs
+from muster.engine.search import terms_of
 from muster.engine.state import Decision, ExecutionStatus
 from muster.kit.clock import Clock
-from muster.kit.ids import Ids
+from muster.kit.ids import Ids, derived_id, time_of
 from muster.model.access import Caller
 from muster.model.execution import ExecutionDetail
 from muster.model.json import JsonObject
@@ -25,21 +26,42 @@ RETRIED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
+class JobItem:
+    """One item of a bulk job, as it is known to who works on the job under this fence."""
+
+    job_id: str
+    item_id: str
+    fence: int
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.job_id, self.item_id
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
-    """What is written down in the transaction that acts."""
+    """What is written down in the transaction that acts: who did it and why, and for which item of a job,
+    with what came of it."""
 
     audit: AuditEntry
+    item: JobItem | None = None
+    result: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class By:
-    """On whose behalf something is done, and why."""
+    """On whose behalf something is done, and why; perhaps as an item of a bulk job."""
 
     actor: Caller
     reason: str
+    item: JobItem | None = None
 
-    def note(self, audit: AuditEntry) -> Note:
-        return Note(audit)
+    def note(self, audit: AuditEntry, result: JsonObject | None = None) -> Note:
+        return Note(audit, self.item, result)
+
+
+class Overtaken(Exception):
+    """The item of a job has its result, or the job is another's: nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +86,8 @@ class Reopened:
 
 
 class Acts(Protocol):
-    """Changes of executions from outside. Each is durable with its note, or neither is."""
+    """Changes of executions from outside. Each is durable with its note, or neither is. Whatever is done for
+    an item of a job raises `Overtaken`."""
 
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject, note: Note) -> bool:
         """Let the execution's owner know, or whoever takes it up because of it. False: it has ended."""
@@ -76,7 +99,7 @@ class Acts(Protocol):
         ...
 
     async def begin(self, new: NewExecution, note: Note) -> None:
-        """Put an execution there for any instance to take up at once. One that is there stays as it is."""
+        """Put an execution there for any instance to take up at once."""
         ...
 
 
@@ -96,30 +119,27 @@ class Actions:
         self._records, self._acts, self._library, self._programs = records, acts, library, programs
         self._clock, self._ids, self._notice = clock, ids, notice
 
-    async def pause(self, execution_id: str, by: By) -> ExecutionDetail:
+    async def pause(self, execution_id: str, by: By) -> None:
         """Let nothing new begin until it is resumed. What runs finishes."""
-        return await self._signal(execution_id, SignalKind.HOLD, "pause", by, {})
+        await self._signal(execution_id, SignalKind.HOLD, "pause", by, {})
 
-    async def resume(self, execution_id: str, by: By) -> ExecutionDetail:
-        return await self._signal(execution_id, SignalKind.RELEASE, "resume", by, {})
+    async def resume(self, execution_id: str, by: By) -> None:
+        await self._signal(execution_id, SignalKind.RELEASE, "resume", by, {})
 
-    async def cancel(self, execution_id: str, by: By, compensate: bool = False) -> ExecutionDetail:
+    async def cancel(self, execution_id: str, by: By, compensate: bool = False) -> None:
         payload: JsonObject = {"reason": by.reason, "compensate": compensate}
-        return await self._signal(execution_id, SignalKind.CANCEL, "cancel", by, payload)
+        await self._signal(execution_id, SignalKind.CANCEL, "cancel", by, payload)
 
     async def _signal(
         self, execution_id: str, kind: SignalKind, action: str, by: By, payload: JsonObject
-    ) -> ExecutionDetail:
+    ) -> None:
         found = await find(self._records, execution_id, by.actor)
         if not await self._acts.signal(execution_id, kind, payload, _note(found, action, by)):
             ended = await find(self._records, execution_id, by.actor)
             raise Conflict(f"The execution is {ended.row.status}: it has ended")
-        await self._notice()
-        return await find(self._records, execution_id, by.actor)
+        await self._tell(by)
 
-    async def retry(
-        self, execution_id: str, by: By, retry: Retry, letter: int | None = None
-    ) -> ExecutionDetail:
+    async def retry(self, execution_id: str, by: By, retry: Retry, letter: int | None = None) -> None:
         """Try a failed execution again from where it failed, or from an earlier node; with changes to its
         context, and on another version whose nodes have the same ids. With `letter`, only if that dead letter
         is still open."""
@@ -138,8 +158,7 @@ class Actions:
         details = _details(node=retry.node, version=retry.version, patched=sorted(retry.patch or {}))
         if not await self._acts.reopen(again, _note(found, "retry", by, details)):
             raise Conflict("Somebody else has changed the execution meanwhile")
-        await self._notice()
-        return await find(self._records, execution_id, by.actor)
+        await self._tell(by)
 
     async def _version(self, found: ExecutionDetail, number: int | None, actor: Caller) -> int:
         if number is None:
@@ -166,19 +185,29 @@ class Actions:
     async def replay(self, execution_id: str, by: By) -> str:
         """Start anew with what it was started with. Answers the new execution's id."""
         found = await find(self._records, execution_id, by.actor)
+        program = await self._programs.of(found.row.version_id)
+        # A job's item makes one execution, however often it is done; it began when the job did.
+        new_id = self._ids.new() if by.item is None else derived_id(*by.item.place)
         new = NewExecution(
-            id=self._ids.new(),
+            id=new_id,
             workflow_id=found.row.workflow_id,
             version_id=found.row.version_id,
             institute_id=found.row.institute_id,
             owner=None,
             context=found.given,
-            started_at=self._clock.now(),
+            started_at=self._clock.now() if by.item is None else time_of(new_id),
             tags=found.row.tags,
+            terms=terms_of(program.search, found.given),
         )
-        await self._acts.begin(new, _note(found, "replay", by, {"newExecutionId": new.id}))
-        await self._notice()
+        noted = _note(found, "replay", by, {"newExecutionId": new.id})
+        await self._acts.begin(new, replace(noted, result={"executionId": new.id}))
+        await self._tell(by)
         return new.id
+
+    async def _tell(self, by: By) -> None:
+        """Let the instance look at once. Who works on a job lets it look after many items, not after each."""
+        if by.item is None:
+            await self._notice()
 
 
 def _note(found: ExecutionDetail, action: str, by: By, more: JsonObject | None = None) -> Note:

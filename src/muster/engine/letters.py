@@ -67,6 +67,10 @@ class Letters(Protocol):
         self, institute_id: str | None, wanted: WantedLetters, page: Page
     ) -> tuple[Sequence[DeadLetter], str | None]: ...
 
+    async def open_of(self, institute_id: str | None, kind: LetterKind, key: str) -> int | None:
+        """The letter about this thing that nobody has dealt with."""
+        ...
+
     async def dismiss(self, letter_id: int, note: Note) -> bool:
         """False: somebody else has dealt with it first. Raises `Overtaken`."""
         ...
@@ -124,6 +128,13 @@ class DeadLetters:
         if not await self._letters.dismiss(letter_id, by.note(audit)):
             raise Conflict("Somebody else has dealt with the letter meanwhile")
         return await self.get(letter_id, by.actor)
+
+    async def dismiss_of(self, execution_id: str, by: By) -> None:
+        """Let be the open letter of an execution."""
+        letter_id = await self._letters.open_of(by.actor.institute_id, LetterKind.EXECUTION, execution_id)
+        if letter_id is None:
+            raise Conflict("The execution has no open dead letter")
+        await self.dismiss(letter_id, by)
 
     async def _open(self, letter_id: int, by: By) -> DeadLetter:
         letter = await self.get(letter_id, by.actor)

@@ -15,7 +15,8 @@ from muster.store.committer import GroupCommitter
 from muster.store.dead_letters import open_letters, resolve
 from muster.store.dialect import insert_new, insert_rows, lock_rows, now, update_rows
 from muster.store.execution_rows import new_row
-from muster.store.notes import write_down
+from muster.store.finding import write_tags_and_terms
+from muster.store.notes import Acted, acted, may_act, won, write_down
 from muster.store.tables import execution_signal, workflow_execution
 
 E = workflow_execution.c
@@ -31,16 +32,19 @@ class Sent:
 
 
 class Signalling:
-    """Signals with their notes; False for an execution that has ended."""
+    """Signals with their notes; refused for an execution that has ended."""
 
     key_may_repeat = True
     is_single_statement = False
 
-    def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[bool]:
-        reached = put_signals(connection, [sent for sent, _ in items])
-        notes = [note for (_, note), did in zip(items, reached, strict=True) if did]
+    def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[Acted]:
+        allowed = may_act(connection, [note for _, note in items])
+        wanted = [item for item, may in zip(items, allowed, strict=True) if may]
+        reached = iter(put_signals(connection, [sent for sent, _ in wanted]))
+        results = [acted(may, may and next(reached)) for may in allowed]
+        notes = [note for (_, note), did in zip(items, results, strict=True) if did is Acted.DONE]
         write_down(connection, notes, now(connection))
-        return reached
+        return results
 
 
 def put_signals(connection: Connection, signals: Sequence[Sent]) -> list[bool]:
@@ -78,24 +82,28 @@ class Reopening:
     key_may_repeat = True
     is_single_statement = False
 
-    def write(self, connection: Connection, items: Sequence[tuple[Reopened, Note]]) -> Sequence[bool]:
+    def write(self, connection: Connection, items: Sequence[tuple[Reopened, Note]]) -> Sequence[Acted]:
+        allowed = may_act(connection, [note for _, note in items])
         rows = _locked(connection, {again.before.row.id for again, _ in items})
         letters = open_letters(connection, sorted(rows))
-        won: dict[str, tuple[Reopened, Note]] = {}
-        results: list[bool] = []
-        for again, note in items:
+        winners: dict[str, tuple[Reopened, Note]] = {}
+        results: list[Acted] = []
+        for (again, note), may in zip(items, allowed, strict=True):
             execution_id = again.before.row.id
-            wins = execution_id not in won and _may_reopen(again, rows, letters.get(execution_id, []))
-            if wins:
-                won[execution_id] = (again, note)
-            results.append(wins)
+            can = execution_id not in winners and _may_reopen(again, rows, letters.get(execution_id, []))
+            results.append(acted(may, can))
+            if results[-1] is Acted.DONE:
+                winners[execution_id] = (again, note)
         at = now(connection)
         update_rows(
-            connection, workflow_execution, [_reopened_row(again, at) for again, _ in won.values()], ("id",)
+            connection,
+            workflow_execution,
+            [_reopened_row(again, at) for again, _ in winners.values()],
+            ("id",),
         )
-        audits = {number: won[key][1].audit for key in won for number in letters.get(key, [])}
+        audits = {number: winners[key][1].audit for key in winners for number in letters.get(key, [])}
         resolve(connection, audits, at)
-        write_down(connection, [note for _, note in won.values()], at)
+        write_down(connection, [note for _, note in winners.values()], at)
         return results
 
 
@@ -129,11 +137,14 @@ class Beginning:
     key_may_repeat = True
     is_single_statement = False
 
-    def write(self, connection: Connection, items: Sequence[tuple[NewExecution, Note]]) -> Sequence[None]:
+    def write(self, connection: Connection, items: Sequence[tuple[NewExecution, Note]]) -> Sequence[Acted]:
+        allowed = may_act(connection, [note for _, note in items])
+        begun = [item for item, may in zip(items, allowed, strict=True) if may]
         at = now(connection)
-        insert_new(connection, workflow_execution, [new_row(new, at) for new, _ in items], ("id",))
-        write_down(connection, [note for _, note in items], at)
-        return [None] * len(items)
+        insert_new(connection, workflow_execution, [new_row(new, at) for new, _ in begun], ("id",))
+        write_tags_and_terms(connection, [new for new, _ in begun])
+        write_down(connection, [note for _, note in begun], at)
+        return [acted(may, True) for may in allowed]
 
 
 class ExecutionActs:
@@ -145,10 +156,10 @@ class ExecutionActs:
 
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject, note: Note) -> bool:
         sent = Sent(execution_id, kind, payload)
-        return await self._committer.submit(self._signalling, (sent, note), object())
+        return won(await self._committer.submit(self._signalling, (sent, note), object()))
 
     async def reopen(self, again: Reopened, note: Note) -> bool:
-        return await self._committer.submit(self._reopening, (again, note), object())
+        return won(await self._committer.submit(self._reopening, (again, note), object()))
 
     async def begin(self, new: NewExecution, note: Note) -> None:
-        await self._committer.submit(self._beginning, (new, note), object())
+        won(await self._committer.submit(self._beginning, (new, note), object()))

@@ -16,7 +16,7 @@ from muster.store.audit import add_audits
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.dialect import insert_rows, now
-from muster.store.notes import write_down
+from muster.store.notes import Acted, acted, may_act, won, write_down
 from muster.store.paging import read_page
 from muster.store.tables import dead_letter, execution_takeover, workflow, workflow_execution
 
@@ -99,26 +99,25 @@ def _close(connection: Connection, ids: Sequence[int], status: LetterStatus, at:
 
 
 class Dismissing:
-    """Lets letters be; False for one that somebody has dealt with."""
+    """Lets letters be; refused for one that somebody has dealt with."""
 
     key_may_repeat = True
     is_single_statement = False
 
-    def write(self, connection: Connection, items: Sequence[tuple[int, Note]]) -> Sequence[bool]:
-        wanted = sorted({number for number, _ in items})
-        chosen = select(D.id).where(D.id.in_(wanted), D.status == LetterStatus.OPEN).order_by(D.id)
-        free = set(connection.scalars(chosen.with_for_update()))
-        notes: list[Note] = []
-        results: list[bool] = []
-        closed = sorted(free)
-        for number, note in items:
-            results.append(number in free)
-            if number in free:
+    def write(self, connection: Connection, items: Sequence[tuple[int, Note]]) -> Sequence[Acted]:
+        allowed = may_act(connection, [note for _, note in items])
+        chosen = select(D.id).where(D.id.in_({number for number, _ in items}), D.status == LetterStatus.OPEN)
+        free = set(connection.scalars(chosen.order_by(D.id).with_for_update()))
+        closed: dict[int, Note] = {}
+        results: list[Acted] = []
+        for (number, note), may in zip(items, allowed, strict=True):
+            results.append(acted(may, number in free))
+            if results[-1] is Acted.DONE:
                 free.remove(number)
-                notes.append(note)
+                closed[number] = note
         at = now(connection)
-        _close(connection, closed, LetterStatus.DISMISSED, at)
-        write_down(connection, notes, at)
+        _close(connection, sorted(closed), LetterStatus.DISMISSED, at)
+        write_down(connection, list(closed.values()), at)
         return results
 
 
@@ -136,20 +135,28 @@ class DeadLetterRepository:
     async def list(
         self, institute_id: str | None, wanted: WantedLetters, page: Page
     ) -> tuple[Sequence[DeadLetter], str | None]:
-        chosen = filtered(_of_tenant(select(dead_letter), institute_id), wanted)
+        chosen = chosen_letters(institute_id, wanted, dead_letter)
         return await self._database.read(
             lambda connection: read_page(connection, "dead letters", chosen, [D.id], page, _letter, True)
         )
 
+    async def open_of(self, institute_id: str | None, kind: LetterKind, key: str) -> int | None:
+        chosen = _of_tenant(select(D.id), institute_id).where(
+            D.kind == kind, D.key == key, D.status == LetterStatus.OPEN
+        )
+        return await self._database.read(lambda connection: connection.scalar(chosen.limit(1)))
+
     async def dismiss(self, letter_id: int, note: Note) -> bool:
-        return await self._committer.submit(self._dismissing, (letter_id, note), object())
+        return won(await self._committer.submit(self._dismissing, (letter_id, note), object()))
 
 
 def _of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
     return chosen if institute_id is None else chosen.where(D.institute_id == institute_id)
 
 
-def filtered(chosen: Select[Any], wanted: WantedLetters) -> Select[Any]:
+def chosen_letters(institute_id: str | None, wanted: WantedLetters, *columns: Any) -> Select[Any]:
+    """These columns of the letters that are wanted, of those that the tenant sees."""
+    chosen = _of_tenant(select(*columns), institute_id)
     if wanted.kind is not None:
         chosen = chosen.where(D.kind == wanted.kind)
     if wanted.status is not None:

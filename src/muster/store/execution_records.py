@@ -56,7 +56,7 @@ class ExecutionRecords:
     async def list(
         self, institute_id: str | None, wanted: Wanted, page: Page
     ) -> tuple[Sequence[ExecutionRow], str | None]:
-        chosen = _filtered(of_tenant(joined(*LISTED), institute_id), wanted)
+        chosen = chosen_executions(institute_id, wanted, *LISTED)
         return await self._database.read(
             lambda connection: read_page(connection, "executions", chosen, [E.id], page, listed_of, True)
         )
@@ -82,6 +82,11 @@ def joined(*columns: Any) -> Select[Any]:
 
 def of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
     return chosen if institute_id is None else chosen.where(E.institute_id == institute_id)
+
+
+def chosen_executions(institute_id: str | None, wanted: Wanted, *columns: Any) -> Select[Any]:
+    """These columns of the executions that are wanted, of those that the tenant sees."""
+    return _filtered(of_tenant(joined(*columns), institute_id), wanted)
 
 
 def _filtered(chosen: Select[Any], wanted: Wanted) -> Select[Any]:

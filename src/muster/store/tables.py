@@ -430,3 +430,44 @@ dead_letter = _table(
     # Lists of those that nobody has dealt with, newest first.
     Index("ix_dead_letter_status", "status", "id"),
 )
+
+bulk_job = _table(
+    "bulk_job",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("target", Key(32), nullable=False),
+    Column("action", Key(32), nullable=False),
+    # What told its items from others; NULL: they were named.
+    Column("filter", JsonValue),
+    Column("options", JsonValue, nullable=False),
+    Column("reason", LongText, nullable=False),
+    Column("actor", Key(NAME_LENGTH), nullable=False),
+    institute(),
+    # Whether whoever asked sees every tenant, not only the one above.
+    Column("every_institute", Boolean, nullable=False),
+    Column("status", Key(32), nullable=False),
+    Column("total", Integer, nullable=False),
+    Column("owner", Key(NAME_LENGTH)),
+    Column("lease_until", UtcTime),
+    Column("fence", BigInteger, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    Column("completed_at", UtcTime),
+    PrimaryKeyConstraint("id"),
+    # Whose turn is next.
+    Index("ix_bulk_job_status", "status", "updated_at"),
+)
+
+bulk_job_item = _table(
+    "bulk_job_item",
+    Column("job_id", Key(ID_LENGTH), nullable=False),
+    # An execution's id, or a dead letter's number.
+    Column("item_id", Key(NAME_LENGTH), nullable=False),
+    Column("status", Key(32), nullable=False),
+    Column("reason", LongText),
+    Column("result", JsonValue),
+    Column("completed_at", UtcTime),
+    PrimaryKeyConstraint("job_id", "item_id"),
+    ForeignKeyConstraint(["job_id"], ["bulk_job.id"], name="fk_bulk_job_item_job"),
+    # What is left to do, and how far it is.
+    Index("ix_bulk_job_item_status", "job_id", "status", "item_id"),
+)

@@ -10,7 +10,7 @@ from muster.api.describe import described, json_body
 from muster.api.execution_answers import whole_of
 from muster.api.execution_shapes import Cancel, ExecutionWhole, Reason, Retry, Started
 from muster.api.guard import Operator
-from muster.api.parts import Given
+from muster.api.parts import Given, Parts
 from muster.api.problems import Code
 from muster.api.reading import read_optional_body
 from muster.api.routes.executions import Id
@@ -19,7 +19,7 @@ from muster.api.strict import StrictRoute
 from muster.engine.actions import By
 from muster.engine.actions import Retry as RetryHow
 from muster.engine.state import ExecutionStatus
-from muster.model.access import Role
+from muster.model.access import Caller, Role
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
 Route = TypeVar("Route", bound=Callable[..., object])
@@ -60,28 +60,30 @@ def _action(
 @_action("pause", "Let nothing new begin in it", "maintenance")
 async def pause(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
-    return answer(await whole_of(parts.control, await parts.actions.pause(id, By(caller, body.reason))))
+    await parts.actions.pause(id, By(caller, body.reason))
+    return await _shown(parts, id, caller)
 
 
 @_action("resume", "Let it go on", "done")
 async def resume(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
-    return answer(await whole_of(parts.control, await parts.actions.resume(id, By(caller, body.reason))))
+    await parts.actions.resume(id, By(caller, body.reason))
+    return await _shown(parts, id, caller)
 
 
 @_action("cancel", "End it", "no longer needed", Cancel)
 async def cancel(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Cancel, parts.body_limit)
-    found = await parts.actions.cancel(id, By(caller, body.reason), body.compensate)
-    return answer(await whole_of(parts.control, found))
+    await parts.actions.cancel(id, By(caller, body.reason), body.compensate)
+    return await _shown(parts, id, caller)
 
 
 @_action("retry", "Try it again, from where it failed or an earlier node", "the server is back", Retry)
 async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Retry, parts.body_limit)
     how = RetryHow(body.node, body.context, body.version)
-    found = await parts.actions.retry(id, By(caller, body.reason), how)
-    return answer(await whole_of(parts.control, found))
+    await parts.actions.retry(id, By(caller, body.reason), how)
+    return await _shown(parts, id, caller)
 
 
 @_action("replay", "Start anew with what it was started with", "once more", shape=Started, status=202)
@@ -89,3 +91,7 @@ async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Re
     body = await read_optional_body(request, Reason, parts.body_limit)
     execution_id = await parts.actions.replay(id, By(caller, body.reason))
     return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)
+
+
+async def _shown(parts: Parts, execution_id: str, caller: Caller) -> Response:
+    return answer(await whole_of(parts.control, await parts.control.get(execution_id, caller)))

@@ -91,6 +91,14 @@ def resume(state: State) -> tuple[Todo, ...]:
     return tuple(_run(token) for token in state.tokens if token.phase is Phase.RUNNING)
 
 
+def at_attempt(state: State, node_id: str, visit: int, attempt: int) -> State:
+    """The state with a visit at that attempt: what is told of it next came of it."""
+    token = _under_way(state, node_id, visit)
+    if token is None or token.attempt == attempt:
+        return state
+    return state._replace(tokens=_exchanged(state.tokens, token, token._replace(attempt=attempt)))
+
+
 def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
     """Try a failed execution again from where its tokens stood, with this context.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
 
-from muster.engine.advance import advance, resume
+from muster.engine.advance import advance, at_attempt, resume
 from muster.engine.codec import decode
 from muster.engine.ports import (
     COMPENSATION,
@@ -191,6 +191,7 @@ def _replay(live: Live, row: JournalRow) -> None:
     live.seq = row.seq
     event = _event_of(row)
     if event is not None:
+        live.state = at_attempt(live.state, row.node, row.visit, row.attempt)
         live.happen(event, row.completed_at or row.started_at)
 
 

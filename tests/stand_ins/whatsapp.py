@@ -1,5 +1,7 @@
 """A stand-in for WhatsApp's Cloud API: the published protocol's checks, errors and rate limits."""
 
+import hashlib
+import hmac
 import json
 import re
 from collections.abc import AsyncIterator
@@ -135,3 +137,28 @@ async def cloud_api() -> AsyncIterator[CloudApiStandIn]:
     made = CloudApiStandIn()
     async with site(made.answer) as made.site:
         yield made
+
+
+def notification(secret: str, *statuses: dict[str, object]) -> tuple[bytes, dict[str, str]]:
+    """What the API sends to a webhook when something has become of messages: the body, and its headers."""
+    value = {
+        "messaging_product": "whatsapp",
+        "metadata": {"display_phone_number": "15550001111", "phone_number_id": "106540352242922"},
+        "statuses": list(statuses),
+    }
+    change = {"field": "messages", "value": value}
+    entry = {"id": "102290129340398", "changes": [change]}
+    body = json.dumps({"object": "whatsapp_business_account", "entry": [entry]}).encode()
+    signature = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return body, {"Content-Type": "application/json", "X-Hub-Signature-256": f"sha256={signature}"}
+
+
+def status(provider_id: str, said: str, *errors: dict[str, object]) -> dict[str, object]:
+    """One message's status, as it is written in a notification."""
+    base: dict[str, object] = {
+        "id": provider_id,
+        "status": said,
+        "timestamp": "1763197200",
+        "recipient_id": "16505551234",
+    }
+    return {**base, "errors": list(errors)} if errors else base

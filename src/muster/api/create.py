@@ -18,7 +18,7 @@ from muster.api.bodies import BodyLimits
 from muster.api.describe import openapi_document
 from muster.api.frame import Frame
 from muster.api.guard import OwnMachineOnly, as_refused
-from muster.api.metrics import HttpMetrics
+from muster.api.metrics import HttpMetrics, ReportMetrics
 from muster.api.parts import Parts
 from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
@@ -26,6 +26,7 @@ from muster.api.routes import (
     audit,
     bulk_jobs,
     dead_letters,
+    deliveries,
     diagrams,
     execution_actions,
     execution_batches,
@@ -65,6 +66,7 @@ _WEB = (
     execution_batches,
     execution_actions,
     streams,
+    deliveries,
     workflows,
     expressions,
     tokens,
@@ -81,10 +83,13 @@ def create_api(parts: Parts) -> ASGIApp:
     """Everything that answers HTTP. Without the role `web`, only health and metrics are there."""
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.parts = parts
+    app.state.reports = ReportMetrics(parts.registry)
     # Taken over as they are: including a router instead would match every path twice. Fixed paths come
     # before those with an id in the same place.
     for module in (health, *_WEB) if parts.web else (health,):
         app.router.routes.extend(module.router.routes)
+    if parts.web:
+        app.router.routes.extend(deliveries.open_router.routes)
     # Made when somebody first asks: it takes a good part of the start.
     app.state.openapi = cache(lambda: openapi_document(app, parts.version))
     for kind, handler in _handlers(parts).items():

@@ -157,6 +157,7 @@ TAGS = {
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
     "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",
+    "deliveries": "Messages to people, and what became of them.",
     "diagrams": "Definitions drawn.",
     "node templates": "Node configs that several nodes share.",
     "node types": "What nodes there are, and the JSON Schema of each one's config.",

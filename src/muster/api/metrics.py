@@ -1,6 +1,6 @@
 """What Prometheus is told of HTTP. Labels are bounded: route templates, known methods, statuses."""
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -27,3 +27,19 @@ class HttpMetrics:
         self._requests.labels(
             method if method in _METHODS else "OTHER", route or "NOT_FOUND", str(status)
         ).observe(seconds)
+
+
+class ReportMetrics:
+    """What providers have reported of messages."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._messages = Counter(
+            "muster_delivery_reports",
+            "Messages that providers reported on: changed by it, unchanged, or unknown here.",
+            ("outcome",),
+            registry=registry,
+        )
+
+    def taken(self, changed: int, unchanged: int, unknown: int) -> None:
+        for outcome, count in (("changed", changed), ("unchanged", unchanged), ("unknown", unknown)):
+            self._messages.labels(outcome).inc(count)

@@ -1,7 +1,7 @@
 """What the edge is given: use cases and ports, made by whoever builds the application."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Protocol
 
 from fastapi import Depends, Request
@@ -25,6 +25,7 @@ from muster.kit.ids import Ids
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeType
 from muster.model.stored import AuditRecord, Page
+from muster.nodes.ports import Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
 
 
 class Audit(Protocol):
@@ -33,6 +34,31 @@ class Audit(Protocol):
     ) -> tuple[Sequence[AuditRecord], str | None]:
         """What happened to one thing, newest first."""
         ...
+
+
+class Outbox(Protocol):
+    """Messages to people, and what became of them."""
+
+    async def list(
+        self,
+        institute_id: str | None,
+        page: Page,
+        execution_id: str | None = None,
+        channel: Channel | None = None,
+        status: DeliveryStatus | None = None,
+    ) -> tuple[Sequence[Delivery], str | None]: ...
+
+    async def report(self, reports: Sequence[DeliveryReport]) -> Reported:
+        """Note what a provider says. Durable when this returns; saying it again changes nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WhatsAppHook:
+    """How WhatsApp's reports are recognised; None: they are not expected."""
+
+    verify_token: str | None = field(default=None, repr=False)
+    app_secret: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +89,8 @@ class Parts:
     actions: Actions
     letters: DeadLetters
     bulk: Bulk
+    deliveries: Outbox
+    whatsapp: WhatsAppHook
     node_types: Mapping[str, NodeType]
     tokens: Tokens
     audit: Audit

@@ -25,7 +25,7 @@ from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.health import WatchedDatabase, checks
-from muster.app.network import database_hosts, network_effects
+from muster.app.network import database_hosts, network_effects, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
@@ -169,6 +169,8 @@ async def opened(
             actions=engine.actions,
             letters=engine.letters,
             bulk=engine.bulk,
+            deliveries=deliveries,
+            whatsapp=whatsapp_hook(settings.whatsapp),
             node_types=catalogue.node_types,
             tokens=storage.tokens,
             audit=AuditLog(database),

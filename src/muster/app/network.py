@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from muster.api.auth.loopback import is_loopback_host
+from muster.api.parts import WhatsAppHook
 from muster.app.settings import Settings, SmtpSettings, WhatsAppSettings
 from muster.engine.handlers import Effect
 from muster.net.connect import CheckedHosts
@@ -85,3 +86,10 @@ def _whatsapp(whatsapp: WhatsAppSettings, http: HttpClient) -> WhatsApp:
         per_second=whatsapp.rate,
     )
     return CloudWhatsApp(account, http)
+
+
+def whatsapp_hook(whatsapp: WhatsAppSettings) -> WhatsAppHook:
+    token, secret = whatsapp.verify_token, whatsapp.app_secret
+    return WhatsAppHook(
+        token.get_secret_value() if token else None, secret.get_secret_value() if secret else None
+    )

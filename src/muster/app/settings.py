@@ -170,6 +170,12 @@ class WhatsAppSettings(Group):
     base_url: str = Field(default="https://graph.facebook.com", description="Where the Cloud API is.")
     version: str = Field(default="v23.0", description="Its version.")
     rate: float = Field(default=80.0, gt=0, description="Messages a second.")
+    verify_token: SecretStr | None = Field(
+        default=None, description="What WhatsApp shows when it asks whether this is its webhook."
+    )
+    app_secret: SecretStr | None = Field(
+        default=None, description="What WhatsApp signs its reports of messages with."
+    )
 
 
 class ConsumerSettings(Group):

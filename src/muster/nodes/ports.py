@@ -1,7 +1,7 @@
 """What nodes that reach outside need of it: HTTP, mail, WhatsApp, and a record of what was sent."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -17,11 +17,24 @@ class Channel(StrEnum):
 
 
 class DeliveryStatus(StrEnum):
-    """`captured`: no provider is configured, so the message was kept here and went nowhere."""
+    """`captured`: no provider is configured, so the message was kept here and went nowhere. `delivered` and
+    `read` are what a provider reports later."""
 
     CAPTURED = "captured"
     SENT = "sent"
     FAILED = "failed"
+    DELIVERED = "delivered"
+    READ = "read"
+
+
+# What a report may still change: one that comes late or twice changes nothing. A message that arrived has
+# arrived, whatever is said of it later.
+BEFORE: Mapping[DeliveryStatus, tuple[DeliveryStatus, ...]] = {
+    DeliveryStatus.SENT: (),
+    DeliveryStatus.FAILED: (DeliveryStatus.SENT,),
+    DeliveryStatus.DELIVERED: (DeliveryStatus.SENT, DeliveryStatus.FAILED),
+    DeliveryStatus.READ: (DeliveryStatus.SENT, DeliveryStatus.FAILED, DeliveryStatus.DELIVERED),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,26 @@ class Delivery:
     provider_id: str | None = None
     error: str | None = None
     sent_at: datetime | None = None
+    # Its number where it is kept.
+    id: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryReport:
+    """What a provider says has become of a message that it took."""
+
+    provider_id: str
+    status: DeliveryStatus
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What became of a provider's reports: messages that changed, that did not, and that are not known."""
+
+    changed: int
+    unchanged: int
+    unknown: int
 
 
 class Deliveries(Protocol):

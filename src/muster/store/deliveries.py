@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, select
 
 from muster.kit.backoff import until_it_works
 from muster.model.stored import Page
-from muster.nodes.ports import Channel, Delivery, DeliveryStatus
+from muster.nodes.ports import BEFORE, Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database
 from muster.store.dialect import insert_new, update_rows
@@ -18,6 +18,7 @@ from muster.store.tables import delivery
 
 D = delivery.c
 NEVER_CHANGES = frozenset({"created_at", "execution_id", "node_id", "item_key", "institute_id", "channel"})
+GONE_OUT = (DeliveryStatus.SENT, DeliveryStatus.DELIVERED, DeliveryStatus.READ)
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Recording:
 def _sent_already(connection: Connection, repeats: dict[str, dict[str, object]]) -> list[str]:
     if not repeats:
         return []
-    sent = select(D.key_hash).where(D.key_hash.in_(sorted(repeats)), D.status == DeliveryStatus.SENT)
+    sent = select(D.key_hash).where(D.key_hash.in_(sorted(repeats)), D.status.in_(GONE_OUT))
     return list(connection.execute(sent).scalars())
 
 
@@ -65,20 +66,52 @@ class DeliveryRepository:
         place = ("delivery", item.key)
         await until_it_works(lambda: self._committer.submit(self._recording, item, place), TROUBLE, tell)
 
+    async def report(self, reports: Sequence[DeliveryReport]) -> Reported:
+        """Note what a provider says. Durable when this returns; saying it again changes nothing."""
+        if not reports:
+            return Reported(0, 0, 0)
+        return await self._database.write(lambda connection: _report(connection, reports))
+
     async def list(
-        self, institute_id: str | None, page: Page, execution_id: str | None = None
+        self,
+        institute_id: str | None,
+        page: Page,
+        execution_id: str | None = None,
+        channel: Channel | None = None,
+        status: DeliveryStatus | None = None,
     ) -> tuple[Sequence[Delivery], str | None]:
         """Newest first, and the cursor of the next page. Raises `BadCursor`."""
-        wanted = select(delivery)
-        if institute_id is not None:
-            wanted = wanted.where(D.institute_id == institute_id)
-        if execution_id is not None:
-            wanted = wanted.where(D.execution_id == execution_id)
+        given = (
+            (D.institute_id, institute_id),
+            (D.execution_id, execution_id),
+            (D.channel, channel),
+            (D.status, status),
+        )
+        wanted = select(delivery).where(*(column == value for column, value in given if value is not None))
         return await self._database.read(
             lambda connection: read_page(
                 connection, "deliveries", wanted, [D.id], page, _delivery, newest_first=True
             )
         )
+
+
+def _report(connection: Connection, reports: Sequence[DeliveryReport]) -> Reported:
+    """A message is found by its provider's name for it, locked in that order, and changed if that says more
+    than was known."""
+    ids = sorted({report.provider_id for report in reports})
+    found = select(D.provider_id, D.id, D.status).where(D.channel == Channel.WHATSAPP, D.provider_id.in_(ids))
+    rows = {row.provider_id: row for row in connection.execute(found.order_by(D.id).with_for_update())}
+    status = {provider_id: DeliveryStatus(row.status) for provider_id, row in rows.items()}
+    changed: dict[str, dict[str, object]] = {}
+    for report in reports:
+        known = status.get(report.provider_id)
+        if known is not None and known in BEFORE[report.status]:
+            status[report.provider_id] = report.status
+            row = {"id": rows[report.provider_id].id, "status": report.status.value, "error": report.error}
+            changed[report.provider_id] = row
+    update_rows(connection, delivery, list(changed.values()), ("id",))
+    unknown = len(ids) - len(rows)
+    return Reported(len(changed), len(rows) - len(changed), unknown)
 
 
 def hash_of(key: str) -> str:
@@ -121,4 +154,5 @@ def _delivery(row: Row[Any]) -> Delivery:
         provider_id=row.provider_id,
         error=row.error,
         sent_at=row.sent_at,
+        id=row.id,
     )

@@ -24,6 +24,7 @@ from muster.api.topics import ExecutionsTopic
 from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
+from muster.app.engine_metrics import EngineMetrics
 from muster.app.health import WatchedDatabase, checks
 from muster.app.network import database_hosts, network_effects, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
@@ -33,7 +34,7 @@ from muster.definitions.library import Library
 from muster.definitions.limits import Limits
 from muster.engine.control import Control
 from muster.engine.handlers import Handlers
-from muster.engine.observer import EXECUTIONS, Announcing
+from muster.engine.observer import EXECUTIONS, Announcing, Several
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
@@ -138,6 +139,8 @@ async def opened(
             {**pure_handlers(), **plugged.pures},
             {**wait_handlers(), **plugged.waits},
         )
+        metrics = EngineMetrics(registry)
+        metrics.committing(lambda: committer.waiting)
         changes, streams = Changes(), Streams(settings.api.streams)
         engine = await stack.enter_async_context(
             running_engine(
@@ -151,11 +154,12 @@ async def opened(
                 data.secrets,
                 clock,
                 ids,
-                Announcing(changes),
+                Several(Announcing(changes), metrics),
             )
         )
         if "engine" in settings.roles:
             await stack.enter_async_context(checking_itself(database, registry))
+        metrics.driving(engine.driving)
         verifier = _verifier(settings, audience, http, clock)
         tokens = TokenVerifier(storage.tokens.find, clock, uses.note)
         parts = Parts(

@@ -69,6 +69,7 @@ class Engine:
     actions: Actions
     letters: DeadLetters
     bulk: Bulk
+    driving: Callable[[], int]
     retire: Callable[[], None]
 
 
@@ -111,7 +112,7 @@ async def running_engine(
     bulk_pass = BulkPass(jobs, actions, letters, name.owner, earlier, instance.notice)
     bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), (Unavailable, CommitUnknown))
     bulk = Bulk(jobs, ids, bulk_loop.wake)
-    engine = Engine(control, following, actions, letters, bulk, instance.retire)
+    engine = Engine(control, following, actions, letters, bulk, lambda: instance.driving, instance.retire)
     if "engine" not in settings.roles:
         instance.retire()
         yield engine

@@ -98,9 +98,9 @@ class Instance:
             new = replace(new, terms=terms_of(program.search, new.context))
         if self.is_retired:
             await self._executions.start(replace(new, owner=None))
-            return self._observer.started(new)
+            return self._observer.started(new, program)
         await self._executions.start(new)
-        self._observer.started(new)
+        self._observer.started(new, program)
         return self._spawn(*begin(new, program), asked)
 
     async def run(self) -> None:
@@ -108,6 +108,11 @@ class Instance:
         async with asyncio.TaskGroup() as loops:
             for loop in (self._due, self._abandoned, self._signals, self._leases):
                 loops.create_task(loop.run())
+
+    @property
+    def driving(self) -> int:
+        """How many executions it has in hand."""
+        return len(self._driven)
 
     def wake(self) -> None:
         """Look for what is due now: somebody knows that there is something."""

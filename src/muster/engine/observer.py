@@ -7,13 +7,14 @@ from typing import Protocol
 
 from muster.engine.live import Live
 from muster.engine.ports import Checkpoint, JournalRow, NewExecution
+from muster.engine.program import Program
 from muster.kit.changes import Changes
 
 EXECUTIONS = "executions"
 
 
 class Observer(Protocol):
-    def started(self, new: NewExecution) -> None: ...
+    def started(self, new: NewExecution, program: Program) -> None: ...
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         """Visits have settled, and with a `checkpoint` the execution has parked or ended."""
@@ -31,7 +32,7 @@ class Observer(Protocol):
 class Nobody:
     """An `Observer` that looks away."""
 
-    def started(self, new: NewExecution) -> None:
+    def started(self, new: NewExecution, program: Program) -> None:
         return
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
@@ -50,7 +51,7 @@ class Announcing:
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
 
-    def started(self, new: NewExecution) -> None:
+    def started(self, new: NewExecution, program: Program) -> None:
         self._tell(new.id)
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
@@ -65,3 +66,26 @@ class Announcing:
     def _tell(self, execution_id: str) -> None:
         self._changes.tell(execution_id)
         self._changes.tell(EXECUTIONS)
+
+
+class Several:
+    """Tells each of them."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def started(self, new: NewExecution, program: Program) -> None:
+        for each in self._observers:
+            each.started(new, program)
+
+    def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
+        for each in self._observers:
+            each.progressed(live, rows, checkpoint)
+
+    def taken(self, live: Live, late: timedelta | None) -> None:
+        for each in self._observers:
+            each.taken(live, late)
+
+    def lost(self, live: Live) -> None:
+        for each in self._observers:
+            each.lost(live)

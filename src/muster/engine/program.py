@@ -41,6 +41,7 @@ class Program:
     output: Template | None
     vars: JsonObject = field(default_factory=dict)
     search: tuple[PlainPath, ...] = ()
+    workflow: str = ""
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -53,6 +54,7 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         output=None if definition.output is None else compile_template(definition.output),
         vars=definition.vars,
         search=tuple(_paths(definition.search)),
+        workflow=definition.key or definition.name or "",
     )
 
 

@@ -158,6 +158,11 @@ class GroupCommitter:
         self._running: asyncio.Task[None] | None = None
         self._closed = False
 
+    @property
+    def waiting(self) -> int:
+        """How many writes have not been taken into a batch yet."""
+        return len(self._waiting)
+
     def submit(self, kind: Kind[Item, Result], item: Item, key: Hashable) -> "asyncio.Future[Result]":
         """Hand over a write; once its result is there, it is durable.
 

@@ -1,0 +1,115 @@
+"""What Prometheus is told of executions. Labels are bounded: types of nodes, and the first workflows."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from muster.engine.live import Live
+from muster.engine.ports import Checkpoint, JournalRow, NewExecution
+from muster.engine.program import Program
+from muster.engine.state import ExecutionStatus
+
+MOST_WORKFLOWS = 200
+OTHER = "other"
+EXECUTION_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 300, 3_600, 86_400)
+NODE_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 3_600)
+LATE_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30)
+ENDS = {
+    ExecutionStatus.COMPLETED: "completed",
+    ExecutionStatus.FAILED: "failed",
+    ExecutionStatus.CANCELLED: "cancelled",
+}
+
+
+class EngineMetrics:
+    """An `engine.observer.Observer` that counts. What a label leads to is remembered: looking it up takes
+    longer than counting."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        workflow = ("workflow",)
+        self._started = Counter(
+            "muster_executions_started", "Executions that began here.", workflow, registry=registry
+        )
+        self._ended = {
+            status: Counter(
+                f"muster_executions_{name}", f"Executions that {name} here.", workflow, registry=registry
+            )
+            for status, name in ENDS.items()
+        }
+        self._seconds = Histogram(
+            "muster_execution_seconds",
+            "From the start of an execution to its end, waiting included.",
+            workflow,
+            buckets=EXECUTION_SECONDS,
+            registry=registry,
+        )
+        self._nodes = Histogram(
+            "muster_node_seconds",
+            "From the start of a visit of a node to its end, waiting included.",
+            ("type",),
+            buckets=NODE_SECONDS,
+            registry=registry,
+        )
+        self._late = Histogram(
+            "muster_timer_late_seconds",
+            "How long after their time executions were taken up.",
+            buckets=LATE_SECONDS,
+            registry=registry,
+        )
+        self._taken = Counter(
+            "muster_executions_taken", "Executions taken up here: due, or left by another.", registry=registry
+        )
+        self._lost = Counter(
+            "muster_lock_losses", "Executions that another instance had taken over.", registry=registry
+        )
+        self._workflows: set[str] = set()
+        self._by_type: dict[str, Histogram] = {}
+
+    def driving(self, count: Callable[[], int]) -> None:
+        """Tell how many executions are being driven here, whenever somebody asks."""
+        gauge = Gauge("muster_executions_driven", "Executions that are driven here.", registry=self._registry)
+        gauge.set_function(count)
+
+    def committing(self, count: Callable[[], int]) -> None:
+        """Tell how many writes wait for their commit, whenever somebody asks."""
+        gauge = Gauge("muster_commit_waiting", "Writes that wait for a commit.", registry=self._registry)
+        gauge.set_function(count)
+
+    def started(self, new: NewExecution, program: Program) -> None:
+        self._started.labels(self._workflow(program)).inc()
+
+    def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
+        for row in rows:
+            if row.completed_at is not None and (step := live.program.steps.get(row.node)):
+                took = (row.completed_at - row.started_at).total_seconds()
+                self._of_type(step.node.type.upper()).observe(took)
+        if checkpoint is not None and checkpoint.is_final:
+            workflow = self._workflow(live.program)
+            self._ended[checkpoint.status].labels(workflow).inc()
+            ended = max((row.completed_at for row in rows if row.completed_at), default=None)
+            if ended is not None:
+                self._seconds.labels(workflow).observe((ended - live.facts.started_at).total_seconds())
+
+    def taken(self, live: Live, late: timedelta | None) -> None:
+        self._taken.inc()
+        if late is not None:
+            self._late.observe(late.total_seconds())
+
+    def lost(self, live: Live) -> None:
+        self._lost.inc()
+
+    def _workflow(self, program: Program) -> str:
+        name = program.workflow
+        if name not in self._workflows:
+            if len(self._workflows) >= MOST_WORKFLOWS:
+                return OTHER
+            self._workflows.add(name)
+        return name
+
+    def _of_type(self, name: str) -> Histogram:
+        found = self._by_type.get(name)
+        if found is None:
+            found = self._by_type[name] = self._nodes.labels(name)
+        return found

@@ -1,6 +1,6 @@
 """Executions and their nodes as callers are told of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from muster.api.execution_shapes import (
     Ended,
@@ -11,24 +11,44 @@ from muster.api.execution_shapes import (
     NodeItem,
     WaitItem,
 )
+from muster.definitions.diagram import NodeState
 from muster.engine.control import Control, Outcome
+from muster.engine.following import Following
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
 from muster.model.json import Json
 
 
-async def whole_of(control: Control, found: ExecutionDetail) -> ExecutionWhole:
+async def whole_of(control: Control, following: Following, found: ExecutionDetail) -> ExecutionWhole:
     types = await control.node_types(found)
     return ExecutionWhole(
         **item_of(found.row).model_dump(),
         context=found.context,
         output=found.output,
-        nodes=[node_of(row, types) for row in found.nodes],
+        nodes=[node_of(row, types) for row in await visits_of(following, found)],
+        more_nodes=found.more_nodes,
         waits=[
             WaitItem(node_id=token.node, kind=token.phase, expires_at=token.due)
             for token in control.parked(found)
         ],
     )
+
+
+async def visits_of(following: Following, found: ExecutionDetail) -> Sequence[NodeRow]:
+    """The visits that have settled, and those that are under way."""
+    owned = found.row.status in (ExecutionStatus.RUNNING, ExecutionStatus.RESUMING)
+    return [*found.nodes, *await following.running(found.row, owned)]
+
+
+def states_of(visits: Sequence[NodeRow]) -> dict[str, NodeState]:
+    """How each node fares: by its last visit."""
+    states: dict[str, NodeState] = {}
+    for row in visits:
+        if row.node_id not in states or row.visit >= states[row.node_id].visits:
+            took = (row.completed_at - row.started_at).total_seconds() if row.completed_at else None
+            due = None if row.completed_at else row.due_at
+            states[row.node_id] = NodeState(row.status, row.visit, row.attempt, took, due)
+    return states
 
 
 def item_of(row: ExecutionRow) -> ExecutionItem:

@@ -137,4 +137,5 @@ class ExecutionWhole(ExecutionItem):
     context: JsonValue
     output: JsonValue
     nodes: list[NodeItem]
+    more_nodes: bool = Field(description="There are further visits: `/nodes` pages them all.")
     waits: list[WaitItem]

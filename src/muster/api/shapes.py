@@ -132,6 +132,16 @@ class Extent(Shape):
     height: int
 
 
+class DrawnState(Shape):
+    """How a node fares in an execution: its last visit."""
+
+    status: str
+    visits: int
+    attempt: int
+    seconds: float | None = Field(description="How long it took, if it is over.")
+    waits_until: datetime | None
+
+
 class DrawnNode(Shape):
     id: str
     name: str
@@ -142,6 +152,7 @@ class DrawnNode(Shape):
     is_start_node: bool
     is_end_node: bool
     steps: list[str] = Field(description="What the node does, in sentences.")
+    execution: DrawnState | None = Field(default=None, description="Only with `execution=`.")
 
 
 class DrawnEdge(Shape):

@@ -1,6 +1,8 @@
 """A workflow as a picture, before anything is drawn: nodes with places and sentences, edges with labels."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from muster.definitions.layout import lay_out
 from muster.definitions.steps.parsers import say_steps
@@ -12,6 +14,34 @@ from muster.model.workflow import Definition, Edge, EdgeType, Node
 NODE_WIDTH, NODE_HEIGHT = 216, 64
 COLUMN, ROW = 368, 112
 MARGIN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """How a node fares in an execution: its last visit, how many there were, how long that took, and until
+    when it waits."""
+
+    status: str
+    visits: int
+    attempt: int
+    seconds: float | None = None
+    due: datetime | None = None
+
+    @property
+    def words(self) -> str:
+        took = "" if self.seconds is None else f" in {brief_seconds(self.seconds)}"
+        until = "" if self.due is None else f" until {self.due:%Y-%m-%d %H:%M:%S} UTC"
+        often = f", visit {self.visits}" if self.visits > 1 else ""
+        return f"{self.status.replace('_', ' ')}{took}{until}{often}"
+
+
+def brief_seconds(seconds: float) -> str:
+    """A length of time in as few letters as tell it."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +58,7 @@ class DiagramNode:
     is_start: bool
     is_end: bool
     steps: tuple[str, ...]
+    state: NodeState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +81,12 @@ class Diagram:
     height: int
 
 
-def draw(definition: Definition, catalogue: Catalogue) -> Diagram:
-    """The picture of a definition. The same definition always gives the same picture."""
+def draw(
+    definition: Definition, catalogue: Catalogue, states: Mapping[str, NodeState] | None = None
+) -> Diagram:
+    """The picture of a definition, with how its nodes fare in an execution. The same definition always gives
+    the same picture."""
+    fare = states or {}
     ways = _ways(definition)
     start = next((node.id for node in definition.nodes if node.is_start), None)
     layout = lay_out(
@@ -62,7 +97,10 @@ def draw(definition: Definition, catalogue: Catalogue) -> Diagram:
     below = ROW // 2 if layout.back else 0
     return Diagram(
         name=definition.name or definition.key or "workflow",
-        nodes=tuple(_node(node, catalogue, *layout.places[node.id]) for node in definition.nodes),
+        nodes=tuple(
+            replace(_node(node, catalogue, *layout.places[node.id]), state=fare.get(node.id))
+            for node in definition.nodes
+        ),
         edges=tuple(DiagramEdge(*way, is_back=way[:2] in layout.back) for way in ways),
         width=2 * MARGIN + columns * COLUMN + NODE_WIDTH,
         height=2 * MARGIN + rows * ROW + NODE_HEIGHT + below,

@@ -4,13 +4,13 @@ Every caller sees their own tenant only; what belongs to another is the same to 
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster.definitions.built_in import BuiltIn, BuiltInTemplates
 from muster.definitions.check import Checked, check
 from muster.definitions.configs import Origin, check_config
-from muster.definitions.diagram import draw
+from muster.definitions.diagram import NodeState, draw
 from muster.definitions.document import checksum, from_document, to_document
 from muster.definitions.frame import find_frame
 from muster.definitions.head import Head
@@ -173,18 +173,32 @@ class Library:
 
     # --- diagrams ------------------------------------------------------------------------------
 
-    async def visualize(self, id_or_key: str, actor: Caller, format: Format) -> str | JsonObject:
-        """The version that runs, drawn; the latest, where none runs yet."""
+    async def visualize(
+        self,
+        id_or_key: str,
+        actor: Caller,
+        format: Format,
+        number: int | None = None,
+        states: Mapping[str, NodeState] | None = None,
+    ) -> str | JsonObject:
+        """A version, drawn, with how its nodes fare in an execution; by default the one that runs, or the
+        latest, where none runs yet."""
         workflow = await self.workflow(id_or_key, actor)
-        version = await self._version(workflow, workflow.active_version or workflow.latest_version)
-        return await self._drawn(from_document(version.document), version.document, format)
+        version = await self._version(workflow, number or workflow.active_version or workflow.latest_version)
+        return await self._drawn(from_document(version.document), version.document, format, states)
 
     async def visualize_document(self, document: Json, actor: Caller, format: Format) -> str | JsonObject:
         definition, _ = await self._sound(document, actor)
         return await self._drawn(definition, document, format)
 
-    async def _drawn(self, definition: Definition, document: Json, format: Format) -> str | JsonObject:
-        return await aside(_size(document), lambda: render(draw(definition, self._catalogue), format))
+    async def _drawn(
+        self,
+        definition: Definition,
+        document: Json,
+        format: Format,
+        states: Mapping[str, NodeState] | None = None,
+    ) -> str | JsonObject:
+        return await aside(_size(document), lambda: render(draw(definition, self._catalogue, states), format))
 
     # --- templates -----------------------------------------------------------------------------
 

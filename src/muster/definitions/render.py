@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import assert_never
 
-from muster.definitions.diagram import NODE_HEIGHT, NODE_WIDTH, Diagram, DiagramEdge, DiagramNode
-from muster.definitions.svg import to_svg
+from muster.definitions.diagram import NODE_HEIGHT, NODE_WIDTH, Diagram, DiagramEdge, DiagramNode, NodeState
+from muster.definitions.svg import state_colour, to_svg
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeKind
 
@@ -58,7 +58,7 @@ def to_json(diagram: Diagram) -> JsonObject:
 
 
 def _json_node(node: DiagramNode) -> JsonObject:
-    return {
+    drawn: JsonObject = {
         "id": node.id,
         "name": node.title,
         "type": node.type,
@@ -68,6 +68,17 @@ def _json_node(node: DiagramNode) -> JsonObject:
         "isStartNode": node.is_start,
         "isEndNode": node.is_end,
         "steps": list(node.steps),
+    }
+    return drawn if node.state is None else {**drawn, "execution": _json_state(node.state)}
+
+
+def _json_state(state: NodeState) -> JsonObject:
+    return {
+        "status": state.status,
+        "visits": state.visits,
+        "attempt": state.attempt,
+        "seconds": state.seconds,
+        "waitsUntil": state.due.isoformat() if state.due else None,
     }
 
 
@@ -87,11 +98,17 @@ def to_mermaid(diagram: Diagram) -> str:
     lines = ["flowchart LR"]
     for node in diagram.nodes:
         before, after = _MERMAID_SHAPES[node.kind]
-        lines.append(f"  {number[node.id]}{before}{_mermaid(node.title)}<br/>{_mermaid(node.type)}{after}")
+        words = f"<br/>{_mermaid(node.state.words)}" if node.state else ""
+        shown = f"{_mermaid(node.title)}<br/>{_mermaid(node.type)}{words}"
+        lines.append(f"  {number[node.id]}{before}{shown}{after}")
     for edge in diagram.edges:
         arrow = "-.->" if edge.type == "error" else "-->"
         label = f'|"{_mermaid(edge.label)}"|' if edge.label else ""
         lines.append(f"  {number[edge.source]} {arrow}{label} {number[edge.target]}")
+    for node in diagram.nodes:
+        if node.state:
+            colour = state_colour(node.state.status)
+            lines.append(f"  style {number[node.id]} stroke:{colour},stroke-width:3px")
     return "\n".join(lines) + "\n"
 
 
@@ -112,7 +129,11 @@ def to_dot(diagram: Diagram) -> str:
     ]
     for node in diagram.nodes:
         label = _dot(node.title)[:-1] + "\\n" + _dot(node.type)[1:]
-        lines.append(f"  {_dot(node.id)} [label={label}, shape={_DOT_SHAPES[node.kind]}];")
+        colour = ""
+        if node.state:
+            label = label[:-1] + "\\n" + _dot(node.state.words)[1:]
+            colour = f', color="{state_colour(node.state.status)}", penwidth=3'
+        lines.append(f"  {_dot(node.id)} [label={label}, shape={_DOT_SHAPES[node.kind]}{colour}];")
     for edge in diagram.edges:
         style = ", style=dashed" if edge.type == "error" else ""
         lines.append(f"  {_dot(edge.source)} -> {_dot(edge.target)} [label={_dot(edge.label)}{style}];")

@@ -23,8 +23,18 @@ _COLOURS = {
     NodeKind.WAIT: ("#fdf0dc", "#c27a12"),
     None: ("#f7e4e4", "#b03a3a"),
 }
+# How nodes fare, on the same two grounds. What is not named here waits.
+_STATES = {
+    "completed": "#2f8f4e",
+    "compensated": "#6b7683",
+    "skipped": "#6b7683",
+    "failed": "#c02f2f",
+    "running": "#3569c4",
+    "compensating": "#3569c4",
+}
+_WAITS = "#c27a12"
 _LINE, _ERROR = "#7d8590", "#c94f4f"
-_TITLE_LENGTH, _TYPE_LENGTH, _LABEL_LENGTH = 20, 26, 14
+_TITLE_LENGTH, _TYPE_LENGTH, _LABEL_LENGTH, _STATE_LENGTH = 20, 26, 14, 36
 _BEND = 48
 _LABEL_HEIGHT = 14
 # Where labels stand beside an edge: above it first, then below; as many as fit before the next row's.
@@ -72,7 +82,24 @@ def _node(node: DiagramNode) -> str:
         f'stroke-width="{weight}"{dashes}/>{_mark(node, line)}'
         f'<text x="40" y="28" font-size="13" font-weight="600" fill="#1c2128">'
         f"{_text(node.title, _TITLE_LENGTH)}</text>"
-        f'<text x="40" y="47" font-size="11" fill="#57606a">{_text(node.type_title, _TYPE_LENGTH)}</text></g>'
+        f'<text x="40" y="47" font-size="11" fill="#57606a">{_text(node.type_title, _TYPE_LENGTH)}</text>'
+        f"{_state(node)}</g>"
+    )
+
+
+def state_colour(status: str) -> str:
+    return _STATES.get(status, _WAITS)
+
+
+def _state(node: DiagramNode) -> str:
+    """How the node fares: in words, and by a line below the box."""
+    if node.state is None:
+        return ""
+    colour, y = state_colour(node.state.status), NODE_HEIGHT
+    return (
+        f'<path d="M8 {y} H{NODE_WIDTH - 8}" stroke="{colour}" stroke-width="4" stroke-linecap="round"/>'
+        f'<text x="{NODE_WIDTH // 2}" y="{y + 17}" font-size="11" text-anchor="middle" fill="{colour}">'
+        f"{_text(node.state.words, _STATE_LENGTH)}</text>"
     )
 
 

@@ -61,6 +61,7 @@ class ExecutionDetail:
     state: JsonObject
     fence: int
     nodes: Sequence[NodeRow]
+    more_nodes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

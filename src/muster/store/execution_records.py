@@ -131,7 +131,7 @@ def _wanted_nodes(chosen: Select[Any], wanted: WantedNodes) -> Select[Any]:
 def _nodes(connection: Connection, execution_id: str) -> list[NodeRow]:
     """The visits in the order they came to their end; items are paged by `nodes`."""
     visits = select(node_execution).where(J.execution_id == execution_id, J.item_key == "")
-    return [node_of(row) for row in connection.execute(visits.order_by(J.seq).limit(MOST_NODES))]
+    return [node_of(row) for row in connection.execute(visits.order_by(J.seq).limit(MOST_NODES + 1))]
 
 
 def listed_of(row: Row[Any]) -> ExecutionRow:
@@ -164,7 +164,8 @@ def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
         output=row.output,
         state=row.state or {},
         fence=row.fence,
-        nodes=nodes,
+        nodes=nodes[:MOST_NODES],
+        more_nodes=len(nodes) > MOST_NODES,
     )
 
 

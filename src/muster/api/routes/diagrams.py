@@ -6,9 +6,10 @@ import orjson
 from fastapi import APIRouter, Query, Request, Response
 
 from muster.api.describe import described
+from muster.api.execution_answers import states_of, visits_of
 from muster.api.guard import Viewer
 from muster.api.parts import Given
-from muster.api.problems import Code
+from muster.api.problems import Code, Refused
 from muster.api.reading import read_definition
 from muster.api.routes.workflows import BODY, Id
 from muster.api.strict import StrictRoute
@@ -46,8 +47,23 @@ Wanted = Annotated[Format, Query(alias="format", description="What to draw.")]
         notes="As `json`: nodes with kinds and positions, edges with labels, and each node's steps in words.",
     ),
 )
-async def visualize_saved(id: Id, caller: Viewer, parts: Given, form: Wanted = Format.JSON) -> Response:
-    return _drawn(await parts.library.visualize(id, caller, form), form)
+async def visualize_saved(
+    id: Id,
+    caller: Viewer,
+    parts: Given,
+    form: Wanted = Format.JSON,
+    execution: Annotated[
+        str | None, Query(max_length=36, description="An execution of it: how each node fares in that.")
+    ] = None,
+) -> Response:
+    if execution is None:
+        return _drawn(await parts.library.visualize(id, caller, form), form)
+    found = await parts.control.get(execution, caller)
+    workflow = await parts.library.workflow(id, caller)
+    if found.row.workflow_id != workflow.id:
+        raise Refused(Code.NOT_FOUND, f"The execution {execution!r} is of another workflow.")
+    states = states_of(await visits_of(parts.following, found))
+    return _drawn(await parts.library.visualize(workflow.id, caller, form, found.row.version, states), form)
 
 
 @router.post(

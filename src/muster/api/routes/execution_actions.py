@@ -94,4 +94,6 @@ async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Re
 
 
 async def _shown(parts: Parts, execution_id: str, caller: Caller) -> Response:
-    return answer(await whole_of(parts.control, await parts.control.get(execution_id, caller)))
+    return answer(
+        await whole_of(parts.control, parts.following, await parts.control.get(execution_id, caller))
+    )

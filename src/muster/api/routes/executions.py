@@ -105,7 +105,7 @@ async def list_executions(
     **described(ExecutionWhole, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER),
 )
 async def get_execution(id: Id, caller: Viewer, parts: Given) -> Response:
-    return answer(await whole_of(parts.control, await parts.control.get(id, caller)))
+    return answer(await whole_of(parts.control, parts.following, await parts.control.get(id, caller)))
 
 
 @router.get(

@@ -47,7 +47,7 @@ async def work(url: str, options: argparse.Namespace) -> Figures:
     before, started = peak(), time.perf_counter()
     if options.how != "rest":  # what was left is taken back at the start
         await engine.start({"people": people(options.items)})
-    ended = 2 if options.how == "rest" else 1
+    ended = 1 if options.how == "whole" else 2
     await engine.until("COMPLETED", ended)
     took = time.perf_counter() - started
     await engine.close()

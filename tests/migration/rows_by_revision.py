@@ -210,6 +210,9 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
         ("bulk_job_item", {"job_id": "b1", "item_id": "e1", "status": "pending"}),
     ],
+    "0010_large_values": [
+        ("large_value", {"execution_id": "e1", "sha256": "d1", "part": 0, "size": 2, "data": "{}"}),
+    ],
 }
 
 

@@ -15,6 +15,7 @@ from muster.definitions.diagram import NodeState
 from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
 from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.aside import MARK, Aside, asides_in
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
 from muster.model.json import Json
 
@@ -23,9 +24,9 @@ async def whole_of(control: Control, following: Following, found: ExecutionDetai
     types = await control.node_types(found)
     return ExecutionWhole(
         **item_of(found.row).model_dump(),
-        context=found.context,
-        output=found.output,
-        nodes=[node_of(row, types) for row in await visits_of(following, found)],
+        context=linked(found.row.id, found.context),
+        output=linked(found.row.id, found.output),
+        nodes=[node_of(found.row.id, row, types) for row in await visits_of(following, found)],
         more_nodes=found.more_nodes,
         waits=[
             WaitItem(node_id=token.node, kind=token.phase, expires_at=token.due)
@@ -98,8 +99,19 @@ def outcome_of(execution_id: str, came: Outcome) -> Ended:
     return Ended(execution_id=execution_id, status=status, output=came.output, error=error)
 
 
-def node_of(row: NodeRow, types: Mapping[str, str]) -> NodeItem:
-    return NodeItem(**node_event_of(row, types).model_dump(), output=row.output)
+def node_of(execution_id: str, row: NodeRow, types: Mapping[str, str]) -> NodeItem:
+    output = linked(execution_id, row.output)
+    return NodeItem(**node_event_of(row, types).model_dump(), output=output)
+
+
+def linked(execution_id: str, value: Json) -> Json:
+    """The value as people are shown it: what is kept aside is told by its size and where it is."""
+    if isinstance(value, Aside):
+        href = f"/api/workflow/executions/{execution_id}/values/{value.sha256}"
+        return {MARK: {"size": value.size, "sha256": value.sha256, "href": href}}
+    if isinstance(value, dict) and any(asides_in(value)):
+        return {name: linked(execution_id, member) for name, member in value.items()}
+    return value
 
 
 def node_event_of(row: NodeRow, types: Mapping[str, str]) -> NodeEvent:

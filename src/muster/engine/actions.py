@@ -10,10 +10,11 @@ from typing import Protocol
 from muster.definitions.library import Library
 from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
-from muster.engine.control import Conflict, Records, find
+from muster.engine.control import Conflict, Records, find, whole
 from muster.engine.ports import NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import terms_of
+from muster.engine.sizes import check_context
 from muster.engine.state import Decision, ExecutionStatus
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids, derived_id, time_of
@@ -147,7 +148,7 @@ class Actions:
         if found.row.status not in RETRIED:
             raise Conflict(f"The execution is {found.row.status}: only a failed or cancelled one is retried")
         version_id = await self._version(found, retry.version, by.actor)
-        context = {**found.context, **(retry.patch or {})}
+        context = {**found.context, **check_context(retry.patch or {})}
         decision = await self._taken_up(found, version_id, retry.node, context)
         state: JsonObject = {
             **encode(decision.state),
@@ -188,16 +189,18 @@ class Actions:
         program = await self._programs.of(found.row.version_id)
         # A job's item makes one execution, however often it is done; it began when the job did.
         new_id = self._ids.new() if by.item is None else derived_id(*by.item.place)
+        given = await whole(self._records, execution_id, found.given)
+        assert isinstance(given, dict), "a context is an object"
         new = NewExecution(
             id=new_id,
             workflow_id=found.row.workflow_id,
             version_id=found.row.version_id,
             institute_id=found.row.institute_id,
             owner=None,
-            context=found.given,
+            context=given,
             started_at=self._clock.now() if by.item is None else time_of(new_id),
             tags=found.row.tags,
-            terms=terms_of(program.search, found.given),
+            terms=terms_of(program.search, given),
         )
         noted = _note(found, "replay", by, {"newExecutionId": new.id})
         await self._acts.begin(new, replace(noted, result={"executionId": new.id}))

@@ -18,10 +18,13 @@ from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
 from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost
 from muster.engine.program import NETWORK_RETRY, Step
+from muster.engine.reading import read_all_into
+from muster.engine.sizes import bounded
 from muster.engine.state import Failure, Run, Undo
 from muster.engine.view import Layered
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock
+from muster.model.aside import Unread
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
@@ -66,7 +69,9 @@ class Attempts:
         step = live.program.steps[run.node]
         started, call = self._call(live, run)
         try:
-            return Settled(run, self._computed(step, call), started)
+            return Settled(run, bounded(self._computed(step, call), run.node), started)
+        except Unread:
+            raise
         except ExpressionError as error:
             return Settled(run, Failure("ExpressionError", str(error)), started)
         except Exception as mistake:
@@ -80,6 +85,10 @@ class Attempts:
 
     async def run(self, live: Live, todo: Run | Undo) -> Settled:
         """Do something that cannot be undone by computing. Raises `Lost` where another may be doing it."""
+        if live.state.has_asides:
+            # First of all: what has begun outside cannot be asked again.
+            names = None if isinstance(todo, Undo) else live.program.steps[todo.node].reads
+            await read_all_into(live, self._executions, names)
         if isinstance(todo, Undo):
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
@@ -88,7 +97,12 @@ class Attempts:
         if isinstance(call, Failure):
             return Settled(todo, call, started)
         effect = self._handlers.effects[step.node.type.upper()]
-        outcome, partial = await self._guarded(step.timeout, call, self._effect(live, step, effect, call))
+        try:
+            outcome, partial = await self._guarded(step.timeout, call, self._effect(live, step, effect, call))
+        except Unread:
+            # It read a variable by a name that it made up: once more, with the same key and all values there.
+            await read_all_into(live, self._executions)
+            return await self.run(live, todo)
         return Settled(todo, outcome, started, partial)
 
     async def _revealing(self, call: Call) -> Call | Failure:
@@ -172,7 +186,7 @@ class Attempts:
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
     ) -> tuple[Done | Failure, Json]:
         outcome, partial = await self._unmasked(limit, call, work)
-        return _masked_outcome(outcome, call.mask), call.mask.value(partial)
+        return bounded(_masked_outcome(outcome, call.mask), call.node_id), call.mask.value(partial)
 
     async def _unmasked(
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
@@ -182,7 +196,7 @@ class Attempts:
                 return await work
             async with asyncio.timeout(limit.total_seconds()):
                 return await work
-        except Lost:
+        except (Lost, Unread):
             raise
         except ExpressionError as error:
             return Failure("ExpressionError", str(error)), None

@@ -1,9 +1,9 @@
 """What people and programs do with executions: start them, look at them, wait for them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from muster.definitions.library import Library, NotFound
@@ -12,11 +12,13 @@ from muster.engine.codec import decode
 from muster.engine.instance import Instance
 from muster.engine.ports import Checkpoint, NewExecution
 from muster.engine.programs import Programs
+from muster.engine.sizes import check_context
 from muster.engine.state import FINAL, Failure, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.shared import Shared
 from muster.model.access import Caller
+from muster.model.aside import asides_in, filled
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
 from muster.model.json import Json, JsonObject
 from muster.model.stored import Page, Workflow
@@ -41,6 +43,14 @@ class Records(Protocol):
         self, execution_id: str, wanted: WantedNodes, page: Page
     ) -> tuple[Sequence[NodeRow], str | None]: ...
 
+    async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
+        """Values that are kept beside the execution, by their digests."""
+        ...
+
+    async def large_value_part(self, execution_id: str, digest: str, part: int) -> bytes | None:
+        """A part of the JSON of such a value, counted from 0. None: there are no more."""
+        ...
+
 
 async def find(records: Records, execution_id: str, actor: Caller) -> ExecutionDetail:
     """An execution that the caller may see. Raises `NotFound`."""
@@ -48,6 +58,14 @@ async def find(records: Records, execution_id: str, actor: Caller) -> ExecutionD
     if found is None:
         raise NotFound(f"There is no execution {execution_id!r}")
     return found
+
+
+async def whole(records: Records, execution_id: str, value: Json) -> Json:
+    """The value with all in its place that is kept aside."""
+    digests = {aside.sha256 for aside in asides_in(value)}
+    if not digests:
+        return value
+    return filled({"": value}, await records.large_values(execution_id, digests))[""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +141,7 @@ class Control:
             version_id=version_id,
             institute_id=workflow.institute_id,
             owner=self._instance.name.owner,
-            context={**given, **start.context},
+            context=check_context({**given, **start.context}),
             started_at=self._clock.now(),
             tags=start.tags,
         )
@@ -151,6 +169,21 @@ class Control:
         """The journal, items included."""
         return await self._records.nodes(found.row.id, wanted, page)
 
+    async def large_value(self, execution_id: str, digest: str, actor: Caller) -> AsyncIterator[bytes]:
+        """The JSON of a value that is kept beside the execution, part by part. Raises `NotFound`."""
+        await find(self._records, execution_id, actor)
+        first = await self._records.large_value_part(execution_id, digest, 0)
+        if first is None:
+            raise NotFound(f"The execution {execution_id!r} has no value {digest!r}")
+        return self._parts(execution_id, digest, first)
+
+    async def _parts(self, execution_id: str, digest: str, first: bytes) -> AsyncIterator[bytes]:
+        part, number = first, 0
+        while part:
+            yield part
+            number += 1
+            part = await self._records.large_value_part(execution_id, digest, number) or b""
+
     async def node_types(self, found: ExecutionDetail) -> dict[str, str]:
         """The type of each node of its version."""
         program = await self._programs.of(found.row.version_id)
@@ -171,12 +204,16 @@ class Control:
                 async with asyncio.timeout(left):
                     stands = await self._instance.ended(execution_id)
                     if stands is not None and stands.is_final:
-                        return _outcome_at(stands)
+                        return await self._complete(execution_id, _outcome_at(stands))
             found = await self.get(execution_id, actor)
             leaves = stays and self._instance.is_retired
             if found.row.status in FINAL or loop.time() >= end or leaves:
-                return _outcome_of(found)
+                return await self._complete(execution_id, _outcome_of(found))
             await asyncio.sleep(min(LOOK_EVERY, max(end - loop.time(), 0.0)))
+
+    async def _complete(self, execution_id: str, came: Outcome) -> Outcome:
+        output = await whole(self._records, execution_id, came.output)
+        return came if output is came.output else replace(came, output=output)
 
 
 def _outcome_at(stands: Checkpoint) -> Outcome:

@@ -16,6 +16,7 @@ from muster.engine.handlers import Done, Suspend
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import COMPENSATION, Checkpoint, Executions, JournalRow, Progress
+from muster.engine.reading import read_into
 from muster.engine.search import terms_of
 from muster.engine.state import (
     Completed,
@@ -35,6 +36,7 @@ from muster.engine.state import (
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock
+from muster.model.aside import Unread, asides_in
 from muster.model.json import Json, JsonObject
 
 PURE_STEPS_IN_A_ROW = 100
@@ -80,7 +82,7 @@ class Driver:
                 else:
                     under_way += [self._begin(live, effect) for effect in effects]
                     settled, under_way = await self._wait(live, under_way)
-                todo = self._take(live, settled)
+                todo = await self._take(live, settled)
         finally:
             for task in under_way:
                 _stop(task)
@@ -93,14 +95,29 @@ class Driver:
                 case Finish():
                     continue
                 case Run() as run if self._attempts.computes(live, run):
-                    settled = self._attempts.compute(live, run)
-                    ahead += live.happen(*self._note(live, settled))
+                    settled = await self._computed(live, run)
+                    ahead += await self._happened(live, *self._note(live, settled))
                     steps += 1
                     if steps % PURE_STEPS_IN_A_ROW == 0:
                         await asyncio.sleep(0)  # others are to have their turn, however long this loops
                 case effect:
                     effects.append(effect)
         return effects
+
+    async def _computed(self, live: Live, run: Run) -> Settled:
+        while True:
+            try:
+                return self._attempts.compute(live, run)
+            except Unread as unread:
+                await read_into(live, self._executions, unread.digests)
+
+    async def _happened(self, live: Live, event: Event, at: datetime) -> tuple[Todo, ...]:
+        """Take an event; what deciding reads is read first."""
+        while True:
+            try:
+                return live.happen(event, at)
+            except Unread as unread:
+                await read_into(live, self._executions, unread.digests)
 
     def _begin(self, live: Live, effect: Run | Undo) -> asyncio.Task[Settled]:
         task = asyncio.create_task(self._attempts.run(live, effect))
@@ -117,7 +134,7 @@ class Driver:
         settled = [task for task in under_way if task.done()]
         return [task.result() for task in settled], [task for task in under_way if not task.done()]
 
-    def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
+    async def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
         """Take what has settled, what has reached the execution and what is due, and say what follows."""
         # Signals first: who says "hold" while a node runs means that nothing is to follow from it.
         signals = live.take_signals()
@@ -128,7 +145,7 @@ class Driver:
             Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
         ]
         events = [*((signal, now) for signal in signals), *outcomes, *((woken, now) for woken in due)]
-        return [todo for event, at in events for todo in live.happen(event, at)]
+        return [todo for event, at in events for todo in await self._happened(live, event, at)]
 
     def _note(self, live: Live, settled: Settled) -> tuple[Event, datetime]:
         """Put what has settled into the journal, and say what it means and when it came: the same time for
@@ -148,7 +165,12 @@ class Driver:
         return due is not None and not live.state.held and due - self._clock.now() <= SHORT_DELAY
 
     async def _let_go(self, live: Live) -> Checkpoint:
-        checkpoint = checkpoint_of(live, self._clock.now())
+        while True:
+            try:
+                checkpoint = checkpoint_of(live, self._clock.now())
+                break
+            except Unread as unread:
+                await read_into(live, self._executions, unread.digests)
         await self._write(live, checkpoint)
         return checkpoint
 
@@ -260,7 +282,11 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
 def _terms(live: Live) -> tuple[str, ...] | None:
     if not live.program.search:
         return None
-    terms = terms_of(live.program.search, live.state.context)
+    context = live.state.context
+    found_by = {str(path.steps[0]) for path in live.program.search} if live.state.has_asides else ()
+    if unread := [aside for name in found_by for aside in asides_in(context.get(name))]:
+        raise Unread(unread)
+    terms = terms_of(live.program.search, context)
     return None if terms == live.terms else terms
 
 

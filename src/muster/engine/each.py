@@ -15,9 +15,12 @@ from muster.engine.items import Item
 from muster.engine.ports import JournalRow
 from muster.engine.state import Failure
 from muster.engine.window import Window
+from muster.expr.limits import weight
+from muster.model.aside import LARGE
 from muster.model.json import Json, JsonObject
 
 KEPT = 1000
+KEPT_TOGETHER = 8 * 1024 * 1024
 DRAWN_IN_A_ROW = 100
 
 
@@ -67,6 +70,7 @@ class Summary:
     results: dict[int, Json] = field(default_factory=dict)
     errors: dict[int, Json] = field(default_factory=dict)
     found: dict[int, str] = field(default_factory=dict)
+    room: int = KEPT_TOGETHER
     first: Failure | None = None
     retryable: bool = False
 
@@ -76,9 +80,16 @@ class Summary:
             self.found[place] = key
 
     def succeed(self, place: int, output: Json) -> None:
+        """Large results are left to the journal too: what is kept has to fit into a context."""
         self.succeeded += 1
-        if place < KEPT:
+        if place < KEPT and (size := weight(output, LARGE)) <= min(LARGE, self.room):
+            self.room -= size
             self.results[place] = output
+
+    def recall(self, place: int, output: Json) -> None:
+        """What one of those came to that were done before."""
+        self.succeeded -= 1
+        self.succeed(place, output)
 
     def fail(self, place: int, key: str, failure: Failure) -> None:
         self.failed += 1
@@ -114,7 +125,9 @@ async def run_each(
         raise
     summary = work.summary
     outputs = await journal.outputs(list(summary.found.values()))
-    summary.results.update({place: outputs.get(key) for place, key in summary.found.items()})
+    for place, key in summary.found.items():
+        if key in outputs:
+            summary.recall(place, outputs[key])
     document = summary.document(options.rest)
     return _outcome(summary, document, options.on_error), document
 

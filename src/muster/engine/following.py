@@ -18,6 +18,7 @@ from muster.engine.ports import OwnedExecution
 from muster.engine.program import Program
 from muster.engine.state import FINAL, Phase, Token
 from muster.model.access import Caller
+from muster.model.aside import Unread
 from muster.model.execution import ExecutionRow, NodeRow
 from muster.model.json import Json
 
@@ -149,7 +150,10 @@ class Following:
         standing = await self._sightings.standing(row.id, MOST_REPLAYED)
         if standing is None:
             return []
-        live, _ = take_over(standing, await self._program(standing.version_id))
+        try:
+            live, _ = take_over(standing, await self._program(standing.version_id))
+        except Unread:
+            return []  # what it decides by is large, and not worth fetching to tell what runs
         settled = {(visit.node, visit.visit) for visit in standing.journal}
         # A node begins when the last one before it has settled.
         began = max((visit.completed_at or visit.started_at for visit in standing.journal), default=None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from muster.engine.drive import Driver
-from muster.engine.live import Live, begin, take_over
+from muster.engine.live import Live, begin, take_over, with_values
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     Checkpoint,
@@ -24,6 +24,7 @@ from muster.engine.search import terms_of
 from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
+from muster.model.aside import Unread
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
@@ -233,7 +234,7 @@ class Instance:
             if program is None:
                 continue
             try:
-                live, todo = self._taken_over(owned, program)
+                live, todo = await self._taken_over(owned, program)
             except Exception:
                 # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
                 log.exception("execution %s cannot be taken up", owned.id)
@@ -256,8 +257,8 @@ class Instance:
         due, now = live.state.resume_at, self._clock.now()
         return now - due if due is not None and due <= now else None
 
-    def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
-        live, todo = take_over(owned, program)
+    async def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
+        live, todo = await self._rebuilt(owned, program)
         if owned.takeovers <= self._most_takeovers:
             return live, todo
         return live, live.happen(GivenUp(self._poisoned), self._clock.now())
@@ -272,6 +273,16 @@ class Instance:
             as_it_is = Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=self._poisoned)
             with suppress(Lost, NotWritten):
                 await self._executions.write(Progress(owned.id, owned.fence, (), as_it_is))
+
+    async def _rebuilt(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
+        while True:
+            try:
+                return take_over(owned, program)
+            except Unread as unread:
+                values = await self._executions.large_values(owned.id, unread.digests)
+                if not values:
+                    raise
+                owned = with_values(owned, values)
 
     async def take_signals(self) -> int:
         """Hand what has reached executions that are driven here to whoever drives them."""

@@ -1,8 +1,8 @@
 """An execution in the hands of this instance: rebuilt from what is kept, and put back into that shape."""
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -37,6 +37,7 @@ from muster.engine.state import (
 )
 from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
+from muster.model.aside import asides_in, filled
 from muster.model.json import Json, JsonObject
 
 MOST_FAILURES = 100
@@ -147,6 +148,12 @@ class Live:
         self.state = decision.state
         return decision.todo
 
+    def fill(self, values: Mapping[str, Json]) -> None:
+        """Put large values that were read into their places."""
+        context, outputs = filled(self.state.context, values), filled(self.state.outputs, values)
+        left = any(asides_in(context)) or any(asides_in(outputs))
+        self.state = self.state._replace(context=context, outputs=outputs, has_asides=left)
+
     def scope(self, now: datetime, node: str = "", visit: int = 0, attempt: int = 1) -> Scope:
         return scope_of(self.facts, self.state, now, f"{node}/{visit}", attempt)
 
@@ -160,7 +167,8 @@ def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
 
 def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
     """Rebuild an execution from its checkpoint and the journal after it, and say what is to be done: what
-    was under way when its last owner went, again."""
+    was under way when its last owner went, again. Raises `Unread` where deciding reads a value that is aside:
+    it goes into `owned`, see `with_values`."""
     facts = Facts(
         owned.id, owned.workflow_id, owned.version_id, owned.institute_id, owned.started_at, program.vars
     )
@@ -168,7 +176,8 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     seq = owned.state.get("seq", 0)
     assert isinstance(outputs, dict)
     assert isinstance(seq, int)
-    live = Live(facts, owned.fence, program, decode(owned.state, owned.context, outputs), seq)
+    state = decode(owned.state, owned.context, outputs)._replace(has_asides=owned.has_asides)
+    live = Live(facts, owned.fence, program, state, seq)
     if not owned.state:
         live.happen(Started(owned.context), owned.started_at)
     history: list[JournalRow | Signal] = [*owned.journal, *owned.signals]
@@ -179,6 +188,23 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
             live.happen(live.take_again(entry, entry.seq), owned.started_at)
     live.receive(owned.signals)
     return live, resume(live.state)
+
+
+def with_values(owned: OwnedExecution, values: Mapping[str, Json]) -> OwnedExecution:
+    """The same with these large values in their places."""
+    journal = [
+        row._replace(
+            output=filled({"": row.output}, values)[""],
+            changes=None if row.changes is None else filled(row.changes, values),
+        )
+        for row in owned.journal
+    ]
+    return replace(
+        owned,
+        context=filled(owned.context, values),
+        state=filled(owned.state, values),
+        journal=journal,
+    )
 
 
 def _replay(live: Live, row: JournalRow) -> None:

@@ -105,7 +105,7 @@ class NewExecution:
 @dataclass(frozen=True, slots=True)
 class OwnedExecution:
     """An execution as its new owner finds it: its last checkpoint and its journal, without the items of lists
-    (see `Executions.done_items`)."""
+    (see `Executions.done_items`). `has_asides`: somewhere in it an `Aside` stands for a large value."""
 
     id: str
     workflow_id: str
@@ -119,6 +119,7 @@ class OwnedExecution:
     takeovers: int
     journal: Sequence[JournalRow]
     signals: Sequence[Signal] = ()
+    has_asides: bool = False
 
 
 class Progress(NamedTuple):
@@ -191,6 +192,10 @@ class Executions(Protocol):
 
     async def next_due(self) -> datetime | None:
         """When the next execution that nobody owns comes due."""
+        ...
+
+    async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
+        """Values that are kept beside the execution, by their digests. Raises `NotWritten`."""
         ...
 
     async def done_items(self, execution_id: str, node: str, visit: int) -> Set[str]:

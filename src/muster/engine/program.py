@@ -19,6 +19,8 @@ from muster.model.workflow import Definition, Node
 
 NETWORK_RETRY = RetryPolicy(max_attempts=3)
 NO_RETRY = RetryPolicy()
+READS_ALL = frozenset({"_nodes", "nodeOutputs", "workflow"})
+MADE_UP_NAMES = ("#root", "#this")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Step:
     item_key: Template | None
     timeout: timedelta | None
     reads_secrets: bool = False
+    reads: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,17 @@ def _step(node: Node, kind: NodeKind) -> Step:
         item_key=None if node.item_key is None else compile_template(node.item_key),
         timeout=_duration(node.timeout),
         reads_secrets=kind is NodeKind.EFFECT and reads_secrets(node.config),
+        reads=_reads(node) if kind is NodeKind.EFFECT else None,
     )
+
+
+def _reads(node: Node) -> frozenset[str] | None:
+    """The variables that an effect reads; None: any of them, as far as can be told. Of a list all has to be
+    there before it begins."""
+    names = compile_template(node.config).names
+    if "on" in node.config or names & READS_ALL or any(word in str(node.config) for word in MADE_UP_NAMES):
+        return None
+    return names | {"item"}  # what several types of node read by default
 
 
 def _policy(retry: JsonObject | None, kind: NodeKind) -> RetryPolicy:

@@ -77,7 +77,8 @@ class Ending:
 
 class State(NamedTuple):
     """All that deciding needs. `to_undo` are the completed visits that can be compensated, oldest first. An
-    execution that failed keeps its tokens where they stood, so that it can be taken up again from there."""
+    execution that failed keeps its tokens where they stood, so that it can be taken up again from there.
+    `has_asides`: in the context or the outputs something may stand for a large value."""
 
     tokens: tuple[Token, ...] = ()
     context: JsonObject = EMPTY
@@ -88,6 +89,7 @@ class State(NamedTuple):
     ending: Ending | None = None
     undoing: tuple[str, int] | None = None
     finished: ExecutionStatus | None = None
+    has_asides: bool = False
 
     @property
     def status(self) -> ExecutionStatus:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from muster.engine.state import State
 from muster.expr import Scope
+from muster.model.aside import Unread, asides_in
 from muster.model.json import Json, JsonObject, JsonView
 
 OWN_NAMES = dict.fromkeys(("_nodes", "nodeOutputs", "_execution", "_vars", "workflow"))
@@ -58,7 +59,10 @@ class _View(Mapping[str, Json]):
         self._facts, self._state, self._attempt = facts, state, attempt
 
     def __getitem__(self, name: str) -> Json:
-        return self._own(name) if name in OWN_NAMES else self._state.context[name]
+        value = self._own(name) if name in OWN_NAMES else self._state.context[name]
+        if self._state.has_asides and (unread := list(asides_in(value))):
+            raise Unread(unread)
+        return value
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self._state.context, **OWN_NAMES})

@@ -16,6 +16,7 @@ from muster.store.dead_letters import open_letters, resolve
 from muster.store.dialect import insert_new, insert_rows, lock_rows, now, update_rows
 from muster.store.execution_rows import new_row
 from muster.store.finding import write_tags_and_terms
+from muster.store.large_values import OF_EXECUTIONS, Laying
 from muster.store.notes import Acted, acted, may_act, won, write_down
 from muster.store.tables import execution_signal, workflow_execution
 
@@ -94,13 +95,10 @@ class Reopening:
             results.append(acted(may, can))
             if results[-1] is Acted.DONE:
                 winners[execution_id] = (again, note)
-        at = now(connection)
-        update_rows(
-            connection,
-            workflow_execution,
-            [_reopened_row(again, at) for again, _ in winners.values()],
-            ("id",),
-        )
+        at, laying = now(connection), Laying(OF_EXECUTIONS)
+        reopened = [_reopened_row(laying, again, at) for again, _ in winners.values()]
+        laying.write(connection)
+        update_rows(connection, workflow_execution, reopened, ("id",))
         audits = {number: winners[key][1].audit for key in winners for number in letters.get(key, [])}
         resolve(connection, audits, at)
         write_down(connection, [note for _, note in winners.values()], at)
@@ -114,13 +112,11 @@ def _may_reopen(again: Reopened, rows: Mapping[str, Row[Any]], letters: Sequence
     return again.letter is None or again.letter in letters
 
 
-def _reopened_row(again: Reopened, at: datetime) -> dict[str, object]:
-    return {
+def _reopened_row(laying: Laying, again: Reopened, at: datetime) -> dict[str, object]:
+    row: dict[str, object] = {
         "id": again.before.row.id,
         "workflow_version_id": again.version_id,
         "status": ExecutionStatus.PAUSED.value,
-        "context": again.context,
-        "state": again.state,
         "output": None,
         "fence": again.before.fence + 1,
         "resume_at": at,
@@ -129,6 +125,7 @@ def _reopened_row(again: Reopened, at: datetime) -> dict[str, object]:
         "error_message": None,
         "updated_at": at,
     }
+    return laying.row(again.before.row.id, row, {"context": again.context, "state": again.state})
 
 
 class Beginning:
@@ -140,8 +137,10 @@ class Beginning:
     def write(self, connection: Connection, items: Sequence[tuple[NewExecution, Note]]) -> Sequence[Acted]:
         allowed = may_act(connection, [note for _, note in items])
         begun = [item for item, may in zip(items, allowed, strict=True) if may]
-        at = now(connection)
-        insert_new(connection, workflow_execution, [new_row(new, at) for new, _ in begun], ("id",))
+        at, laying = now(connection), Laying(OF_EXECUTIONS)
+        rows = [new_row(laying, new, at) for new, _ in begun]
+        insert_new(connection, workflow_execution, rows, ("id",))
+        laying.write(connection)
         write_tags_and_terms(connection, [new for new, _ in begun])
         write_down(connection, [note for _, note in begun], at)
         return [acted(may, True) for may in allowed]

@@ -45,6 +45,7 @@ SQLITE_NOW = "muster_now"
 # SQLite takes at most 32,766 parameters in a statement, PostgreSQL 32,767 and MariaDB 65,535.
 MOST_PARAMETERS = 30_000
 
+MOST_CHARACTERS = 2 * 1024 * 1024
 LOCK_SECONDS = 600
 
 
@@ -153,7 +154,7 @@ def insert_new(connection: Connection, table: Table, rows: Rows, key: Sequence[s
     dialect = connection.dialect.name
     returned = [table.c[name] for name in key]
     won: set[tuple[Any, ...]] = set()
-    for part in _parts(rows, len(names)):
+    for part in _light_parts(rows, len(names)) if dialect == "mariadb" else _parts(rows, len(names)):
         if dialect == "postgresql":
             conflict = f"ON CONFLICT ({_quoted(connection.dialect, key)}) DO NOTHING"
             kept = _insert_arrays(connection, table, names, part, conflict, returning=key)
@@ -185,8 +186,8 @@ def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str])
         elif dialect.name == "sqlite":
             connection.execute(_sqlite_upsert(table, tuple(others), tuple(key)), list(part))
         else:
-            added = mysql.insert(table).values(list(part))
-            connection.execute(added.on_duplicate_key_update({name: added.inserted[name] for name in others}))
+            # The driver makes statements of about a megabyte of these: a server takes 16 at most.
+            connection.execute(_mariadb_upsert(table, tuple(others)), list(part))
 
 
 def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:
@@ -207,6 +208,12 @@ def _sqlite_upsert(table: Table, others: tuple[str, ...], key: tuple[str, ...]) 
     new = sqlite.insert(table)
     changed = {name: new.excluded[name] for name in others}
     return new.on_conflict_do_update(index_elements=key, set_=changed)
+
+
+@lru_cache(maxsize=512)
+def _mariadb_upsert(table: Table, others: tuple[str, ...]) -> mysql.Insert:
+    new = mysql.insert(table)
+    return new.on_duplicate_key_update({name: new.inserted[name] for name in others})
 
 
 @lru_cache(maxsize=512)
@@ -293,6 +300,22 @@ def _parts(rows: Rows, width: int) -> Iterator[Rows]:
     size = MOST_PARAMETERS // max(width, 1)
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
+
+
+def _light_parts(rows: Rows, width: int) -> Iterator[Rows]:
+    """Parts that make no statement of more than 16 MiB, even if every character has to be escaped: MariaDB
+    takes no longer ones as it comes."""
+    part: list[Mapping[str, object]] = []
+    held = 0
+    for row in rows:
+        size = sum(len(value) for value in row.values() if isinstance(value, str | bytes))
+        if part and (held + size > MOST_CHARACTERS or len(part) * width > MOST_PARAMETERS - width):
+            yield part
+            part, held = [], 0
+        part.append(row)
+        held += size
+    if part:
+        yield part
 
 
 def _quoted(dialect: Dialect, names: Sequence[str]) -> str:

@@ -1,16 +1,18 @@
 """Executions as they are read: one with its journal, or a page of them."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, literal_column, or_, select
 
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.state import ExecutionStatus
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
+from muster.model.json import Json, JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
 from muster.store.finding import started_before, started_from, with_tag, with_value
+from muster.store.large_values import read_part, read_values, with_asides
 from muster.store.paging import read_page
 from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
 
@@ -35,7 +37,7 @@ LISTED = (
     E.started_at,
     E.completed_at,
 )
-DETAILED = (*LISTED, E.given, E.context, E.output, E.state, E.fence)
+DETAILED = (*LISTED, E.given, E.given_aside, E.context, E.output, E.state, E.aside, E.fence)
 MOST_NODES = 1000
 
 
@@ -60,6 +62,12 @@ class ExecutionRecords:
         return await self._database.read(
             lambda connection: read_page(connection, "executions", chosen, [E.id], page, listed_of, True)
         )
+
+    async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
+        return await self._database.read(lambda connection: read_values(connection, execution_id, digests))
+
+    async def large_value_part(self, execution_id: str, digest: str, part: int) -> bytes | None:
+        return await self._database.read(lambda connection: read_part(connection, execution_id, digest, part))
 
     async def nodes(
         self, execution_id: str, wanted: WantedNodes, page: Page
@@ -157,12 +165,14 @@ def listed_of(row: Row[Any]) -> ExecutionRow:
 
 
 def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
+    given = with_asides({"context": row.given}, row.given_aside)["context"]
+    columns = with_asides({"context": row.context, "output": row.output, "state": row.state or {}}, row.aside)
     return ExecutionDetail(
         row=listed_of(row),
-        given=row.given,
-        context=row.context,
-        output=row.output,
-        state=row.state or {},
+        given=cast("JsonObject", given),
+        context=cast("JsonObject", columns["context"]),
+        output=columns["output"],
+        state=cast("JsonObject", columns["state"]),
         fence=row.fence,
         nodes=nodes[:MOST_NODES],
         more_nodes=len(nodes) > MOST_NODES,
@@ -170,6 +180,8 @@ def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
 
 
 def node_of(row: Row[Any]) -> NodeRow:
+    places = [place for place in row.aside or () if place[0] == "output"]
+    columns = with_asides({"output": row.output}, places)
     return NodeRow(
         node_id=row.node_id,
         visit=row.visit,
@@ -177,7 +189,7 @@ def node_of(row: Row[Any]) -> NodeRow:
         seq=row.seq,
         status=row.status,
         attempt=row.attempt,
-        output=row.output,
+        output=columns["output"],
         error=row.error,
         warnings=tuple(row.warnings or ()),
         due_at=row.due_at,

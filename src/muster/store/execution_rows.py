@@ -4,19 +4,20 @@ from datetime import datetime
 
 from muster.engine.ports import FIRST_FENCE, NewExecution
 from muster.engine.state import ExecutionStatus
+from muster.store.large_values import Laying
 
 
-def new_row(new: NewExecution, at: datetime, until: datetime | None = None) -> dict[str, object]:
+def new_row(
+    laying: Laying, new: NewExecution, at: datetime, until: datetime | None = None
+) -> dict[str, object]:
     """Running, and owned `until` then; without an owner, due at once for anyone."""
-    return {
+    row: dict[str, object] = {
         "id": new.id,
         "workflow_id": new.workflow_id,
         "workflow_version_id": new.version_id,
         "trigger_id": new.trigger_id,
         "status": ExecutionStatus.RUNNING.value,
         "idempotency_key": new.idempotency_key,
-        "given": new.context,
-        "context": new.context,
         "owner": new.owner,
         "lease_until": until if new.owner else None,
         "resume_at": None if new.owner else at,
@@ -27,3 +28,6 @@ def new_row(new: NewExecution, at: datetime, until: datetime | None = None) -> d
         "started_at": new.started_at,
         "updated_at": at,
     }
+    laying.row(new.id, row, {"context": new.context})
+    # The same, for starting anew: its places are kept by themselves, since the context's change.
+    return {**row, "given": row["context"], "given_aside": row["aside"]}

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
     BindParameter,
@@ -32,6 +32,7 @@ from muster.engine.ports import (
     SignalKind,
 )
 from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.aside import asides_in
 from muster.model.json import Json, JsonObject
 from muster.store.acts import Sent, put_signals
 from muster.store.committer import TROUBLE, GroupCommitter
@@ -41,6 +42,7 @@ from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now,
 from muster.store.execution_rows import new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_item_outputs
+from muster.store.large_values import OF_EXECUTIONS, OF_JOURNAL, Laying, read_values, with_asides
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
@@ -132,10 +134,11 @@ class Starting:
         self._lease = lease
 
     def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[None]:
-        at = now(connection)
-        rows = [new_row(item, at, at + self._lease) for item in items]
+        at, laying = now(connection), Laying(OF_EXECUTIONS)
+        rows = [new_row(laying, item, at, at + self._lease) for item in items]
         insert_new(connection, workflow_execution, rows, ("id",))
         write_tags_and_terms(connection, items)
+        laying.write(connection)
         return [None] * len(items)
 
 
@@ -177,12 +180,14 @@ def _fence(locked: Mapping[str, Row[Any]], item: Progress) -> int | None:
 
 def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
     """Of several rows for one place the last is how it stands."""
+    laying = Laying(OF_JOURNAL)
     rows = {
-        (item.execution_id, row.node, row.visit, row.item_key): _journal_row(item.execution_id, row)
+        (item.execution_id, row.node, row.visit, row.item_key): _journal_row(laying, item.execution_id, row)
         for item in items
         for row in item.rows
     }
     if rows:
+        laying.write(connection)
         upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
 
 
@@ -216,7 +221,11 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
     # What reached it too late must not be waiting for it when it is tried again.
     if ended := [item.execution_id for item in items if _ends(item) and item.execution_id in reached]:
         connection.execute(delete(execution_signal).where(S.execution_id.in_(ended)))
-    rows = {item.execution_id: _checkpoint_row(item, at, item.execution_id in reached) for item in items}
+    laying = Laying(OF_EXECUTIONS)
+    rows = {
+        item.execution_id: _checkpoint_row(laying, item, at, item.execution_id in reached) for item in items
+    }
+    laying.write(connection)
     update_rows(connection, workflow_execution, list(rows.values()), ("id",))
     write_letters(connection, [item for item in items if _failed(item)], at)
     replace_terms(connection, items)
@@ -290,6 +299,9 @@ class ExecutionRepository:
         earlier = and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
         return await self._claim(_claim(_chosen(earlier, E.owner), TAKEN_OVER), owner, limit)
 
+    async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
+        return await self._read(lambda connection: read_values(connection, execution_id, digests))
+
     async def done_items(self, execution_id: str, node: str, visit: int) -> Set[str]:
         return await read_done_items(self._read, execution_id, node, visit)
 
@@ -352,6 +364,9 @@ def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
 
 
 def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Signal]) -> OwnedExecution:
+    context, state = row.context, row.state or {}
+    if row.aside:
+        with_asides({"context": context, "state": state, "output": row.output}, row.aside)
     return OwnedExecution(
         id=row.id,
         workflow_id=row.workflow_id,
@@ -360,26 +375,28 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         fence=row.fence,
         started_at=row.started_at,
         status=ExecutionStatus(row.status),
-        context=row.context,
-        state=row.state or {},
+        context=context,
+        state=state,
         takeovers=row.takeovers,
         journal=journal,
         signals=signals,
+        has_asides=bool(row.aside) or any(map(holds_asides, journal)),
     )
 
 
-def _checkpoint_row(item: Progress, at: datetime, reached: bool) -> dict[str, object]:
+def holds_asides(row: JournalRow) -> bool:
+    return (isinstance(row.output, dict) and any(asides_in(row.output))) or any(asides_in(row.changes))
+
+
+def _checkpoint_row(laying: Laying, item: Progress, at: datetime, reached: bool) -> dict[str, object]:
     """With its checkpoint an owner lets go: no owner, no lease, and a due time if it has one."""
     checkpoint = item.checkpoint
     assert checkpoint is not None, "asked only of those that have one"
     at_once = reached or checkpoint.status is ExecutionStatus.RUNNING
     failure = checkpoint.failure
-    return {
+    row: dict[str, object] = {
         "id": item.execution_id,
         "status": checkpoint.status.value,
-        "context": checkpoint.context,
-        "state": checkpoint.state,
-        "output": checkpoint.output,
         "current_node_id": checkpoint.current_node,
         "resume_at": at if at_once and not checkpoint.is_final else checkpoint.resume_at,
         "owner": None,
@@ -390,10 +407,16 @@ def _checkpoint_row(item: Progress, at: datetime, reached: bool) -> dict[str, ob
         "completed_at": at if checkpoint.is_final else None,
         "updated_at": at,
     }
+    columns: JsonObject = {
+        "context": checkpoint.context,
+        "output": checkpoint.output,
+        "state": checkpoint.state,
+    }
+    return laying.row(item.execution_id, row, columns)
 
 
-def _journal_row(execution_id: str, row: JournalRow) -> dict[str, object]:
-    return {
+def _journal_row(laying: Laying, execution_id: str, row: JournalRow) -> dict[str, object]:
+    columns: dict[str, object] = {
         "execution_id": execution_id,
         "node_id": row.node,
         "visit": row.visit,
@@ -401,17 +424,17 @@ def _journal_row(execution_id: str, row: JournalRow) -> dict[str, object]:
         "seq": row.seq,
         "attempt": row.attempt,
         "status": row.status,
-        "output": row.output,
-        "changes": row.changes,
         "error": row.error,
         "warnings": list(row.warnings) or None,
         "due_at": row.due,
         "started_at": row.started_at,
         "completed_at": row.completed_at,
     }
+    return laying.row(execution_id, columns, {"output": row.output, "changes": row.changes})
 
 
 def journal_of(row: Row[Any]) -> JournalRow:
+    columns = with_asides({"output": row.output, "changes": row.changes}, row.aside)
     return JournalRow(
         node=row.node_id,
         visit=row.visit,
@@ -421,8 +444,8 @@ def journal_of(row: Row[Any]) -> JournalRow:
         status=row.status,
         started_at=row.started_at,
         completed_at=row.completed_at,
-        output=row.output,
-        changes=row.changes,
+        output=columns["output"],
+        changes=cast("JsonObject | None", columns["changes"]),
         error=row.error,
         due=row.due_at,
     )

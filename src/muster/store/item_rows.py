@@ -35,11 +35,11 @@ async def read_done_items(read: Read, execution_id: str, node: str, visit: int) 
 async def read_item_outputs(
     read: Read, execution_id: str, node: str, visit: int, keys: Sequence[str]
 ) -> Mapping[str, Json]:
-    """What these came to, as far as they are done."""
+    """What these came to, as far as they are done and it is not large."""
     found: dict[str, Json] = {}
     for start in range(0, len(keys), OUTPUTS_AT_ONCE):
         some = J.item_key.in_(keys[start : start + OUTPUTS_AT_ONCE])
-        done = and_(_of_visit(execution_id, node, visit), some, J.status == "completed")
+        done = and_(_of_visit(execution_id, node, visit), some, J.status == "completed", J.aside.is_(None))
         found.update(await read(_outputs(done)))
     return found
 

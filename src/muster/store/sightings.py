@@ -20,11 +20,11 @@ E = workflow_execution.c
 J = node_execution.c
 ID: BindParameter[str] = bindparam("id")
 # A visit is told without its output, which the journal has.
-BRIEF = tuple(column for column in J if column.name not in ("input", "output", "changes"))
+BRIEF = tuple(column for column in J if column.name not in ("input", "output", "changes", "aside"))
 EXECUTION = joined(*LISTED, E.fence, E.owner, E.output).where(E.id == ID)
 VISIT = J.item_key.in_(["", COMPENSATION])
 VISITS: Select[Any] = (
-    select(*BRIEF, null().label("output"))
+    select(*BRIEF, null().label("output"), null().label("aside"))
     .where(J.execution_id == ID, VISIT, J.seq > bindparam("after"))
     .order_by(J.seq)
     .limit(bindparam("most"))

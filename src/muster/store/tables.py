@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import SchemaItem
 
 from muster.engine.search import TERM_LENGTH
-from muster.store.types import JsonValue, Key, LongText, RowId, UtcTime
+from muster.store.types import Bytes, JsonValue, Key, LongText, RowId, UtcTime
 
 metadata = MetaData()
 
@@ -210,6 +210,10 @@ workflow_execution = _table(
     Column("started_at", UtcTime, nullable=False),
     Column("completed_at", UtcTime),
     Column("updated_at", UtcTime, nullable=False),
+    # Where in its columns something stands for a large value; and where in what it was started with, as
+    # places in the context.
+    Column("aside", JsonValue),
+    Column("given_aside", JsonValue),
     PrimaryKeyConstraint("id"),
     ForeignKeyConstraint(
         ["workflow_version_id"], ["workflow_version.id"], name="fk_workflow_execution_version"
@@ -277,7 +281,24 @@ node_execution = _table(
     Column("due_at", UtcTime),
     Column("started_at", UtcTime, nullable=False),
     Column("completed_at", UtcTime),
+    # Where in its columns something stands for a large value.
+    Column("aside", JsonValue),
     PrimaryKeyConstraint("execution_id", "node_id", "visit", "item_key"),
+)
+
+large_value = _table(
+    "large_value",
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("sha256", Key(64), nullable=False),
+    # A value is cut into parts, because MariaDB takes 16 MiB in a statement.
+    Column("part", Integer, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("data", Bytes, nullable=False),
+    PrimaryKeyConstraint("execution_id", "sha256", "part"),
+    # Values go with their execution.
+    ForeignKeyConstraint(
+        ["execution_id"], ["workflow_execution.id"], name="fk_large_value_execution", ondelete="CASCADE"
+    ),
 )
 
 execution_signal = _table(

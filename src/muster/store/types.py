@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, Integer, String, Text
+from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, String, Text
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.exc import DontWrapMixin
 from sqlalchemy.types import TypeDecorator, TypeEngine
@@ -107,6 +107,17 @@ class LongText(TypeDecorator[str]):
         return None if value is None else check_text(value)
 
 
+class Bytes(TypeDecorator[bytes]):
+    """Bytes of any number."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        # MariaDB's BLOB ends at 64 KiB.
+        return dialect.type_descriptor(mysql.LONGBLOB() if dialect.name == "mariadb" else LargeBinary())
+
+
 class UtcTime(TypeDecorator[datetime]):
     """A moment with microseconds: aware in, aware and in UTC out, sortable as it is stored."""
 
@@ -158,6 +169,12 @@ def time_text(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
+class JsonText(str):
+    """JSON that is encoded already, by `json_text`."""
+
+    __slots__ = ()
+
+
 class JsonValue(TypeDecorator[Json]):
     """JSON; None is the database's NULL. Big integers stay exact; PostgreSQL orders keys its own way."""
 
@@ -174,6 +191,8 @@ class JsonValue(TypeDecorator[Json]):
                 return dialect.type_descriptor(Text())
 
     def process_bind_param(self, value: Json, dialect: Dialect) -> str | None:
+        if type(value) is JsonText:
+            return str(value)
         return None if value is None else json_text(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Json:

@@ -43,6 +43,7 @@ states = st.builds(
     ending=st.none() | endings,
     undoing=st.none() | places,
     finished=st.none() | st.sampled_from(ExecutionStatus),
+    has_asides=st.just(False),  # whoever reads the context knows
 )
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
@@ -32,6 +33,7 @@ router = APIRouter(route_class=StrictRoute, tags=["executions"])
 
 LONGEST_WAIT = 60.0
 Id = Annotated[str, Path(description="An execution's id.")]
+Digest = Annotated[str, Path(max_length=64, description="The value's SHA-256, as the execution shows it.")]
 Wait = Annotated[
     float | None,
     Query(ge=0, le=LONGEST_WAIT, description="Wait up to so many seconds for the result, and answer it."),
@@ -135,4 +137,16 @@ async def list_nodes(
     found = await parts.control.get(id, caller)
     types = await parts.control.node_types(found)
     rows, following = await parts.control.nodes(found, WantedNodes(node, visit, status, items), listed)
-    return answer(NodePage(items=[node_of(row, types) for row in rows], next_cursor=following))
+    return answer(NodePage(items=[node_of(id, row, types) for row in rows], next_cursor=following))
+
+
+@router.get(
+    "/api/workflow/executions/{id}/values/{sha256}",
+    summary="Read a value that is too large to be shown where it belongs",
+    **described(
+        None, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER, content={"application/json": {"schema": {}}}
+    ),
+)
+async def get_large_value(id: Id, sha256: Digest, caller: Viewer, parts: Given) -> Response:
+    value = await parts.control.large_value(id, sha256, caller)
+    return StreamingResponse(value, media_type="application/json")

@@ -1,0 +1,54 @@
+"""How large a value may be: over 16 MiB of JSON it is refused, under a name that no retry mends."""
+
+import json
+from typing import TypeVar
+
+from muster.engine.handlers import Done, Outcome
+from muster.engine.state import Failure
+from muster.expr.limits import weight
+from muster.model.json import Json, JsonObject
+from muster.model.problems import AuthorError, Problem
+
+LARGEST = 16 * 1024 * 1024
+# A value that weighs less is not written out to be measured: numbers weigh 4 whatever their length, and a
+# character has up to six bytes.
+SURELY_SMALL = LARGEST // 8
+TOO_LARGE = "ValueTooLarge"
+Ended = TypeVar("Ended", bound=Outcome)
+
+
+class ValueTooLarge(AuthorError):
+    """A value that was given is larger than any may be."""
+
+    def __init__(self, name: str, size: int) -> None:
+        told = f"the value is {size:,} bytes of JSON; at most {LARGEST:,} can be kept"
+        super().__init__(Problem("VALUE_TOO_LARGE", f"/context/{name}", told))
+
+
+def size_if_too_large(value: Json) -> int | None:
+    """Its size in bytes of JSON, if that is too much. Costs little for what is small."""
+    if weight(value, SURELY_SMALL) <= SURELY_SMALL:
+        return None
+    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
+    return size if size > LARGEST else None
+
+
+def check_context(context: JsonObject) -> JsonObject:
+    """The context, if every value of it can be kept. Raises `ValueTooLarge`."""
+    for name, value in context.items():
+        if (size := size_if_too_large(value)) is not None:
+            raise ValueTooLarge(name, size)
+    return context
+
+
+def bounded(outcome: Ended, node: str) -> Ended | Failure:
+    """The outcome, or a failure that names the node whose output is too large."""
+    output = None if isinstance(outcome, Failure) else outcome.output
+    size = size_if_too_large(output)
+    if size is None and isinstance(outcome, Done) and outcome.changes is not output:
+        size = size_if_too_large(outcome.changes)
+    if size is None:
+        return outcome
+    return Failure(
+        TOO_LARGE, f"{node}: its output is {size:,} bytes of JSON; at most {LARGEST:,} can be kept"
+    )

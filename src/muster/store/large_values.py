@@ -1,0 +1,141 @@
+"""Large values, kept once beside their execution.
+
+A JSON column is encoded once, here. What is small goes as it is. In what is large, the values that make it so
+are put into `large_value`, under their digest, and the row's column `aside` lists the places where they were:
+so nothing that a user writes can be taken for one. Containers (a context, the outputs) stay where they are,
+only what is in them goes aside.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sqlalchemy import Connection, select
+
+from muster.model.aside import LARGE, MARK, Aside
+from muster.model.json import Json
+from muster.store.dialect import insert_new
+from muster.store.tables import large_value
+from muster.store.types import JsonText, json_text
+
+V = large_value.c
+PART = 512 * 1024
+KEY = ("execution_id", "sha256", "part")
+Place = tuple[str, ...]
+# What stays even if it is large: it is made of values, and is none itself.
+OF_EXECUTIONS = frozenset[Place]({("context",), ("state",), ("state", "outputs"), ("output",)})
+OF_JOURNAL = frozenset[Place]({("changes",)})
+
+
+class Laying:
+    """Encodes the JSON of rows, and gathers what goes aside from them. `containers` stay."""
+
+    def __init__(self, containers: frozenset[Place]) -> None:
+        self._containers = containers
+        self._values: dict[tuple[str, str], bytes] = {}
+
+    def row(
+        self, execution_id: str, row: dict[str, object], columns: Mapping[str, Json]
+    ) -> dict[str, object]:
+        """The row with these columns, and with the places of what is aside."""
+        places: list[Place] = []
+        done: list[tuple[Json, JsonText]] = []
+        for name, value in columns.items():
+            if done and value is done[-1][0] and not places:
+                row[name] = done[-1][1]  # what is kept twice is encoded once
+            elif value is None:
+                row[name] = None
+            else:
+                text = self._text(execution_id, value, (name,), places)
+                done.append((value, text))
+                row[name] = text
+        row["aside"] = [list(place) for place in places] if places else None
+        return row
+
+    def write(self, connection: Connection) -> None:
+        """Put aside what is not there yet, once the executions' rows are there."""
+        parts = [part for key, value in self._values.items() for part in _parts(*key, value)]
+        insert_new(connection, large_value, parts, KEY)
+
+    def _text(self, execution_id: str, value: Json, place: Place, places: list[Place]) -> JsonText:
+        text = json_text(value)
+        if MARK in text or _is_large(text):
+            text = json_text(self._lighter(execution_id, value, text, place, places))
+        return JsonText(text)
+
+    def _lighter(self, execution_id: str, value: Json, text: str, place: Place, places: list[Place]) -> Json:
+        """The value, which is `text`, without what is large in it. Of an object its large members go, or
+        else all of it: so what is an output's member and a variable too is kept once."""
+        if isinstance(value, Aside):
+            places.append(place)
+            return value
+        if MARK not in text and not _is_large(text):
+            return value
+        if isinstance(value, dict):
+            before = len(places)
+            lighter: dict[str, Json] = {
+                name: self._lighter(execution_id, member, json_text(member), (*place, name), places)
+                for name, member in value.items()
+            }
+            if place in self._containers or len(places) > before:
+                return lighter
+        return self._aside(execution_id, text, place, places) if _is_large(text) else value
+
+    def _aside(self, execution_id: str, text: str, place: Place, places: list[Place]) -> Aside:
+        data = text.encode()
+        digest = hashlib.sha256(data).hexdigest()
+        self._values[execution_id, digest] = data
+        places.append(place)
+        return Aside(digest, len(data))
+
+
+def _is_large(text: str) -> bool:
+    if len(text) > LARGE:
+        return True
+    return len(text) > LARGE // 4 and not text.isascii() and len(text.encode()) > LARGE
+
+
+def _parts(execution_id: str, sha256: str, value: bytes) -> Iterator[dict[str, object]]:
+    for number, start in enumerate(range(0, len(value), PART)):
+        yield {
+            "execution_id": execution_id,
+            "sha256": sha256,
+            "part": number,
+            "size": len(value),
+            "data": value[start : start + PART],
+        }
+
+
+def with_asides(columns: dict[str, Json], places: Sequence[Sequence[str]] | None) -> dict[str, Json]:
+    """The columns of a row as they were read, with what stands for values in their places."""
+    for *above, name in places or ():
+        inside: Json = columns
+        for key in above:
+            assert isinstance(inside, dict)
+            inside = inside[key]
+        assert isinstance(inside, dict)
+        mark = inside[name]
+        assert isinstance(mark, dict)
+        kept = mark[MARK]
+        assert isinstance(kept, dict)
+        sha256, size = kept["sha256"], kept["size"]
+        assert isinstance(sha256, str)
+        assert isinstance(size, int)
+        inside[name] = Aside(sha256, size)
+    return columns
+
+
+def read_values(connection: Connection, execution_id: str, digests: Collection[str]) -> dict[str, Json]:
+    """Values that are aside, by their digests."""
+    found: dict[str, Json] = {}
+    for digest in digests:  # one at a time: each may be of megabytes
+        parts = select(V.data).where(V.execution_id == execution_id, V.sha256 == digest).order_by(V.part)
+        if data := b"".join(connection.scalars(parts)):
+            found[digest] = json.loads(data)
+    return found
+
+
+def read_part(connection: Connection, execution_id: str, digest: str, part: int) -> bytes | None:
+    """One part of a value as it is kept. None: there are no more, or there is none."""
+    wanted = select(V.data).where(V.execution_id == execution_id, V.sha256 == digest, V.part == part)
+    return connection.scalar(wanted)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -10,7 +10,7 @@ from traceback import format_exception
 from urllib.parse import quote
 
 from muster.engine.each import OnItemError, Options, run_each
-from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome
+from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Outcome
 from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.live import Live
@@ -133,13 +133,52 @@ class Attempts:
             self._executions, call.execution_id, live.fence, call.node_id, call.visit, resumed
         )
         items = _masked(unfold(step.body, call.scope, step.item_key), call.mask)
-        return await run_each(items, partial(self._item, live, effect, call), journal, _options(step, call))
+        options = _options(step, call, effect)
+        run = partial(self._items if options.together == 1 else self._together, live, effect, call)
+        return await run_each(items, run, journal, options)
+
+    async def _items(
+        self, live: Live, effect: Effect, call: Call, items: Sequence[Item]
+    ) -> list[tuple[JournalRow, Done | Failure]]:
+        return [await self._item(live, effect, call, item) for item in items]
 
     async def _item(
         self, live: Live, effect: Effect, call: Call, item: Item
     ) -> tuple[JournalRow, Done | Failure]:
         self._check_lease(live)
-        own = Call(
+        own = self._of_item(call, item)
+        started = self._clock.now()
+        outcome = await self._item_outcome(effect, own, item)
+        return item_row(own, outcome, started, self._clock.now()), outcome
+
+    async def _together(
+        self, live: Live, effect: Effect, call: Call, items: Sequence[Item]
+    ) -> list[tuple[JournalRow, Done | Failure]]:
+        """Many items by one effect. Those whose expressions fail are left out of it."""
+        assert isinstance(effect, BatchEffect), "asked before"
+        self._check_lease(live)
+        started = self._clock.now()
+        calls = [self._of_item(call, item) for item in items]
+        able = [(item.params, own) for item, own in zip(items, calls, strict=True) if item.params is not None]
+        came = iter(await self._batch(effect, call, able))
+        now, rows = self._clock.now(), []
+        for item, own in zip(items, calls, strict=True):
+            outcome = next(came) if item.params is not None else _problem_of(own, item)
+            rows.append((item_row(own, outcome, started, now), outcome))
+        return rows
+
+    async def _batch(
+        self, effect: BatchEffect, call: Call, items: Sequence[tuple[JsonObject, Call]]
+    ) -> Sequence[Done | Failure]:
+        try:
+            came = await effect.together(items)
+        except Exception as mistake:
+            # Whatever it was, it was in the handler, and so concerns all of them.
+            return [_mistaken(call, mistake)] * len(items)
+        return [_masked_outcome(outcome, call.mask) for outcome in came]
+
+    def _of_item(self, call: Call, item: Item) -> Call:
+        return Call(
             call.execution_id,
             call.workflow_id,
             call.institute_id,
@@ -150,13 +189,10 @@ class Attempts:
             item.key,
             mask=call.mask,
         )
-        started = self._clock.now()
-        outcome = await self._item_outcome(effect, own, item)
-        return item_row(own, outcome, started, self._clock.now()), outcome
 
     async def _item_outcome(self, effect: Effect, call: Call, item: Item) -> Done | Failure:
         if item.params is None:
-            return call.mask.failure(Failure("ExpressionError", str(item.problem)))
+            return _problem_of(call, item)
         outcome, _ = await self._guarded(None, call, _alone(effect(item.params, call)))
         return outcome
 
@@ -225,6 +261,10 @@ async def _alone(effect: Awaitable[Done | Failure]) -> tuple[Done | Failure, Jso
     return await effect, None
 
 
+def _problem_of(call: Call, item: Item) -> Failure:
+    return call.mask.failure(Failure("ExpressionError", str(item.problem)))
+
+
 def _masked_outcome(outcome: Done | Failure, mask: Mask) -> Done | Failure:
     if mask is NOTHING:
         return outcome
@@ -247,11 +287,19 @@ def _parameters(body: Body, call: Call) -> JsonObject:
     return item.params if item.params is not None else {}
 
 
-def _options(step: Step, call: Call) -> Options:
+def _options(step: Step, call: Call, effect: Effect) -> Options:
     path = f"/api/workflow/executions/{call.execution_id}/nodes"
+    on_error = OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT)))
+    # Who stops at the first failure does not want a batch of others done beside it.
+    together = (
+        isinstance(effect, BatchEffect)
+        and on_error is not OnItemError.STOP
+        and effect.does_together(step.node.config)
+    )
     return Options(
-        on_error=OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT))),
-        concurrency=step.body.concurrency,
+        on_error=on_error,
+        concurrency=1 if together else step.body.concurrency,
+        together=step.body.batch if together else 1,
         batch=step.body.batch,
         keyed=step.item_key is not None,
         rest=f"{path}?node={quote(call.node_id, safe='')}&visit={call.visit}&items=true",

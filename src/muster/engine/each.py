@@ -4,7 +4,7 @@ An item counts as done when its row is durable. Rows are written together, while
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Set
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -34,7 +34,8 @@ class OnItemError(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """At most `concurrency` effects are under way, and at most `batch` results wait for their commit.
+    """At most `concurrency` effects are under way, each for `together` items, and at most `batch` results
+    wait for their commit.
 
     `keyed`: the author names the items, so two may have one name; the second is the same item, and passed
     over. `rest` is where what the summary leaves out is read.
@@ -45,6 +46,7 @@ class Options:
     batch: int
     keyed: bool
     rest: str
+    together: int = 1
 
 
 class Result(NamedTuple):
@@ -55,7 +57,7 @@ class Result(NamedTuple):
     outcome: Done | Failure
 
 
-RunItem: TypeAlias = Callable[[Item], Awaitable[tuple[JournalRow, Done | Failure]]]
+RunItems: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[tuple[JournalRow, Done | Failure]]]]
 
 
 @dataclass(slots=True)
@@ -113,7 +115,7 @@ class Summary:
 
 
 async def run_each(
-    items: Iterator[Item], run: RunItem, journal: ItemJournal, options: Options
+    items: Iterator[Item], run: RunItems, journal: ItemJournal, options: Options
 ) -> tuple[Done | Failure, JsonObject]:
     """Run every item that is not done yet, and answer the outcome of the whole and its summary."""
     work = _Work(items, run, journal, options, await journal.done())
@@ -136,7 +138,7 @@ class _Work:
     """A list being worked on: workers draw from one iterator, so each item goes to one of them."""
 
     def __init__(
-        self, items: Iterator[Item], run: RunItem, journal: ItemJournal, options: Options, done: Set[str]
+        self, items: Iterator[Item], run: RunItems, journal: ItemJournal, options: Options, done: Set[str]
     ) -> None:
         self._places = enumerate(items)
         self._run, self._journal, self._options, self._done = run, journal, options, done
@@ -162,6 +164,7 @@ class _Work:
             await self._journal.write_once(rows)
 
     async def _draw(self) -> None:
+        drawn: list[tuple[int, Item]] = []
         for place, item in self._places:
             self.summary.total += 1
             if self._came_before(item):
@@ -171,11 +174,16 @@ class _Work:
             elif item.params is None and item.problem is None:
                 self.summary.skipped += 1
             else:
-                await self._window.put(await self._result(place, item))
+                drawn.append((place, item))
+            if len(drawn) == self._options.together:
+                await self._do(drawn)
+                drawn = []
             if self._stopped:
                 return
             if place % DRAWN_IN_A_ROW == 0:
                 await asyncio.sleep(0)  # others are to have their turn, however many are done already
+        if drawn:
+            await self._do(drawn)
 
     def _came_before(self, item: Item) -> bool:
         if not self._options.keyed:
@@ -184,11 +192,12 @@ class _Work:
         self._seen.add(item.key)
         return len(self._seen) == before
 
-    async def _result(self, place: int, item: Item) -> Result:
-        row, outcome = await self._run(item)
-        if isinstance(outcome, Failure) and self._options.on_error is OnItemError.STOP:
-            self._stopped = True
-        return Result(place, row, outcome)
+    async def _do(self, drawn: Sequence[tuple[int, Item]]) -> None:
+        came = await self._run([item for _, item in drawn])
+        for (place, _), (row, outcome) in zip(drawn, came, strict=True):
+            if isinstance(outcome, Failure) and self._options.on_error is OnItemError.STOP:
+                self._stopped = True
+            await self._window.put(Result(place, row, outcome))
 
     async def _keep(self, results: list[Result]) -> None:
         refused = await self._journal.write([result.row for result in results])

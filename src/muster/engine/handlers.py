@@ -4,10 +4,10 @@ A handler maps parameters to an outcome. It never sleeps, polls, opens a transac
 the engine; what it needs of the outside it is constructed with.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from muster.engine.masking import NOTHING, Mask
 from muster.engine.state import Failure, Phase
@@ -71,6 +71,21 @@ class Effect(Protocol):
     """A node that reaches outside. Its parameters come resolved, once per item if it goes over a list."""
 
     async def __call__(self, params: JsonObject, call: Call) -> Done | Failure: ...
+
+
+@runtime_checkable
+class BatchEffect(Protocol):
+    """An effect that can do many items of a list at once, which is cheaper than one after another."""
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure: ...
+
+    def does_together(self, config: JsonObject) -> bool:
+        """Whether it can for a node with this config."""
+        ...
+
+    async def together(self, items: Sequence[tuple[JsonObject, Call]]) -> Sequence[Done | Failure]:
+        """What came of each, in their order. One that fails keeps no other from being done."""
+        ...
 
 
 class Pure(Protocol):

@@ -1,13 +1,14 @@
 """ACTION: a registered action, once or for each item."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, StepFamily
 from muster.model.registered import ActionDefinition
-from muster.nodes.data_ports import ActionFunction, Databases, Registered, Target
+from muster.nodes.data_ports import ActionFunction, Databases, Registered, Statement, Target
 from muster.nodes.parts import config, fields, literal, processing, processing_defs, text, too_deep
 from muster.nodes.resolved import BadParameter, object_of
 from muster.nodes.sql import given_by, statements_of
@@ -59,13 +60,45 @@ class Action:
         except BadParameter as bad:
             return Failure("BadParameter", f"action `{key}`: {bad}")
 
+    def does_together(self, config: JsonObject) -> bool:
+        """SQL, yes; a function is called for each."""
+        return str(config.get("actionType")) not in self._functions
+
+    async def together(self, items: Sequence[tuple[JsonObject, Call]]) -> Sequence[Done | Failure]:
+        """Many items of one node, and so of one action."""
+        if not items:
+            return []
+        params, call = items[0]
+        key = str(params.get("actionType"))
+        action = await self._registered.action(call.institute_id, key)
+        if action is None:
+            return [Failure("UnknownAction", f"no action `{key}` is registered")] * len(items)
+        bound = [_statements(action, params, call) for params, call in items]
+        able = [each for each in bound if not isinstance(each, Failure)]
+        written = iter(await self._databases.write_each(_target(action), able))
+        return [_written(action, each if isinstance(each, Failure) else next(written)) for each in bound]
+
     async def _write(self, action: ActionDefinition, own: JsonView, call: Call) -> Done | Failure:
         statements = statements_of(action.sql, action.params_schema, own, _item_of(call), given_by(call))
-        target = Target(action.institute_id, action.data_source, action.timeout_seconds)
-        changed = await self._databases.write(target, statements)
-        if isinstance(changed, Failure):
-            return Failure(changed.type, f"action `{action.key}`: {changed.message}", changed.retryable)
-        return Done({"affectedRows": changed})
+        return _written(action, await self._databases.write(_target(action), statements))
+
+
+def _statements(action: ActionDefinition, params: JsonView, call: Call) -> Sequence[Statement] | Failure:
+    try:
+        own = object_of(params.get("params"), "params")
+        return statements_of(action.sql, action.params_schema, own, _item_of(call), given_by(call))
+    except BadParameter as bad:
+        return Failure("BadParameter", str(bad))
+
+
+def _target(action: ActionDefinition) -> Target:
+    return Target(action.institute_id, action.data_source, action.timeout_seconds)
+
+
+def _written(action: ActionDefinition, changed: int | Failure) -> Done | Failure:
+    if isinstance(changed, Failure):
+        return replace(changed, message=f"action `{action.key}`: {changed.message}")
+    return Done({"affectedRows": changed})
 
 
 def _item_of(call: Call) -> JsonView:

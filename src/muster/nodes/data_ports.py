@@ -73,6 +73,13 @@ class Databases(Protocol):
         """Run the statements in one transaction, and say how many rows they changed."""
         ...
 
+    async def write_each(
+        self, target: Target, batch: Sequence[Sequence[Statement]]
+    ) -> Sequence[int | Failure]:
+        """The same for many, in as few transactions as can be: one, unless some of them fail, which keeps no
+        other from being written."""
+        ...
+
 
 class HostRefused(Exception):
     """A server that may not be connected to; the message says why."""

@@ -1,5 +1,6 @@
 """Running registered SQL: a pool for each data source, values bound, trouble told as failures."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -51,8 +52,15 @@ from muster.store.sources import Opening, SourceRepository
 FRESH_SECONDS = 2.0
 LARGEST_WHOLE = 2**63 - 1
 LONGEST_TOLD = 300
+# What one item's statement may run into, and its neighbour's not.
+OF_ONE_ITEM = {"DatabaseRefused", "StatementTimeout"}
 UNREACHED = (HostRefused, HostUnknown)
 SHORTEST_HIDDEN = 3
+
+# One row of plain values: no question, no "or else".
+INSERTS_ONE = re.compile(
+    r"\s*INSERT\s+INTO\s+[\w.\"`]+\s*(?:\([^()]*\)\s*)?VALUES\s*\([^()]*\)\s*", re.IGNORECASE
+)
 
 TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.TEXT: String(),
@@ -101,6 +109,30 @@ class SqlRunner:
         except (Unavailable, CommitUnknown, *UNREACHED, *TROUBLE) as error:
             return _failure(error, target, statements)
 
+    async def write_each(
+        self, target: Target, batch: Sequence[Sequence[Statement]]
+    ) -> Sequence[int | Failure]:
+        if not batch:
+            return []
+        database = await self._database(target)
+        if isinstance(database, Failure):
+            return [database] * len(batch)
+        return await self._written(database, target, batch)
+
+    async def _written(
+        self, database: Database, target: Target, batch: Sequence[Sequence[Statement]]
+    ) -> list[int | Failure]:
+        """All in one transaction; if one cannot be, each half in its own, and so on down to that one."""
+        try:
+            return list(await database.write(lambda c: _write_each(c, batch, target.seconds)))
+        except (Unavailable, CommitUnknown, *UNREACHED, *TROUBLE) as error:
+            failure = _failure(error, target, [statement for each in batch for statement in each])
+        if len(batch) == 1 or failure.type not in OF_ONE_ITEM:
+            return [failure] * len(batch)
+        middle = len(batch) // 2
+        first = await self._written(database, target, batch[:middle])
+        return first + await self._written(database, target, batch[middle:])
+
     async def close(self) -> None:
         pools = list(self._pools.values())
         self._pools.clear()
@@ -147,6 +179,35 @@ def _read(connection: Connection, statement: Statement, seconds: int, most: int)
 def _write(connection: Connection, statements: Sequence[Statement], seconds: int) -> int:
     with bounded(connection, seconds, None):
         return sum(_changed(connection, statement) for statement in statements)
+
+
+def _write_each(connection: Connection, batch: Sequence[Sequence[Statement]], seconds: int) -> Sequence[int]:
+    with bounded(connection, seconds, None):
+        if is_one_insert(batch):
+            # Each inserts one row, so nothing is lost by the drivers' not saying how many each has changed.
+            clause, _ = _bound(batch[0][0], connection)
+            connection.execute(clause, [_bound(each[0], connection)[1] for each in batch])
+            return [1] * len(batch)
+        return [sum(_changed(connection, statement) for statement in each) for each in batch]
+
+
+def is_one_insert(batch: Sequence[Sequence[Statement]]) -> bool:
+    """Whether all of them are one and the same statement that inserts one row, with values of the same kinds:
+    then a driver takes them all at once."""
+    first = batch[0][0]
+    if len(batch[0]) > 1 or INSERTS_ONE.fullmatch(first.sql) is None:
+        return False
+    kinds = {name: bound.kind for name, bound in first.values.items()}
+    return Kind.LIST not in kinds.values() and all(
+        {name: bound.kind for name, bound in each[0].values.items()} == kinds and _fits(each[0])
+        for each in batch
+    )
+
+
+def _fits(statement: Statement) -> bool:
+    """Whether every whole number has the size that whole numbers have."""
+    values = (bound.value for bound in statement.values.values())
+    return all(not isinstance(value, int) or abs(value) <= LARGEST_WHOLE for value in values)
 
 
 def _changed(connection: Connection, statement: Statement) -> int:

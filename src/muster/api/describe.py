@@ -18,6 +18,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     execution_shapes.Execute,
     execution_shapes.Reason,
     execution_shapes.Cancel,
+    execution_shapes.Resume,
     execution_shapes.Retry,
     execution_shapes.NodeEvent,
     topics.ExecutionsChanged,

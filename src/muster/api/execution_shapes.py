@@ -1,7 +1,7 @@
 """What callers send and get about executions."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -26,6 +26,21 @@ class Execute(Request):
 
 class Reason(Request):
     reason: str = REASON
+
+
+class Resume(Request):
+    """Nothing but a reason: let it go on after a pause. With a node: say what is to become of one that is in
+    doubt (`inDoubt: ask`)."""
+
+    reason: str = REASON
+    node: str | None = Field(default=None, description="The node that is in doubt.")
+    visit: int | None = Field(default=None, ge=1, description="Which visit, if several are in doubt.")
+    outcome: Literal["redo", "done"] | None = Field(
+        default=None, description="Do it again, or take it as done."
+    )
+    output: JsonValue = Field(
+        default=None, description="For `done`: what it came to. An object is merged into the context."
+    )
 
 
 class Cancel(Request):

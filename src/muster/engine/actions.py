@@ -15,12 +15,12 @@ from muster.engine.ports import NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import terms_of
 from muster.engine.sizes import check_context
-from muster.engine.state import Decision, ExecutionStatus
+from muster.engine.state import FINAL, Decision, ExecutionStatus, Phase
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids, derived_id, time_of
 from muster.model.access import Caller
 from muster.model.execution import ExecutionDetail
-from muster.model.json import JsonObject
+from muster.model.json import Json, JsonObject
 from muster.model.stored import AuditEntry
 
 RETRIED = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
@@ -76,6 +76,17 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a person says of a visit in doubt: do it again, or it was done, with this output. Without a visit,
+    the one that is in doubt is meant."""
+
+    node: str
+    redo: bool
+    visit: int | None = None
+    output: Json = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reopened:
     """An ended execution as it is to go on, due at once. `letter`: only if that dead letter is still open."""
 
@@ -92,6 +103,11 @@ class Acts(Protocol):
 
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject, note: Note) -> bool:
         """Let the execution's owner know, or whoever takes it up because of it. False: it has ended."""
+        ...
+
+    async def decide(self, execution_id: str, payload: JsonObject, fence: int, note: Note) -> bool:
+        """Let the execution's owner know what a person says of a visit in doubt, as long as its fence is
+        still this. False: it has moved on, or that visit has its answer."""
         ...
 
     async def reopen(self, again: Reopened, note: Note) -> bool:
@@ -138,6 +154,22 @@ class Actions:
         if not await self._acts.signal(execution_id, kind, payload, _note(found, action, by)):
             ended = await find(self._records, execution_id, by.actor)
             raise Conflict(f"The execution is {ended.row.status}: it has ended")
+        await self._tell(by)
+
+    async def decide(self, execution_id: str, by: By, verdict: Verdict) -> None:
+        """Let a visit in doubt go on. Raises `Conflict` if it is not in doubt, or answered already."""
+        found = await find(self._records, execution_id, by.actor)
+        visit = _doubtful(found, verdict)
+        payload: JsonObject = {
+            "node": verdict.node,
+            "visit": visit,
+            "outcome": "redo" if verdict.redo else "done",
+            "output": verdict.output,
+            "at": self._clock.now().isoformat(),
+        }
+        noted = _note(found, "decide", by, {"node": verdict.node, "outcome": payload["outcome"]})
+        if not await self._acts.decide(execution_id, payload, found.fence, noted):
+            raise Conflict("Somebody else has answered meanwhile")
         await self._tell(by)
 
     async def retry(self, execution_id: str, by: By, retry: Retry, letter: int | None = None) -> None:
@@ -211,6 +243,17 @@ class Actions:
         """Let the instance look at once. Who works on a job lets it look after many items, not after each."""
         if by.item is None:
             await self._notice()
+
+
+def _doubtful(found: ExecutionDetail, verdict: Verdict) -> int:
+    """Which visit is meant. Raises `Conflict`."""
+    tokens = decode(found.state, {}, {}).tokens
+    visits = [token.visit for token in tokens if token.phase is Phase.DOUBT and token.node == verdict.node]
+    if found.row.status in FINAL or not visits or verdict.visit not in (None, *visits):
+        raise Conflict(f"{verdict.node} is not in doubt")
+    if verdict.visit is None and len(visits) > 1:
+        raise Conflict(f"Several visits of {verdict.node} are in doubt: name one of {sorted(visits)}")
+    return verdict.visit or visits[0]
 
 
 def _note(found: ExecutionDetail, action: str, by: By, more: JsonObject | None = None) -> Note:

@@ -16,6 +16,7 @@ from muster.engine.retry import RetryPolicy
 from muster.engine.state import (
     Cancelled,
     Completed,
+    Decided,
     Decision,
     Ending,
     Event,
@@ -68,6 +69,8 @@ def advance(
             after = _suspended(state, event)
         case Woken():
             after = _woken(state, event)
+        case Decided():
+            after = _decided(graph, facts, state, event, now)
         case Undone():
             after = _undone(state, event)
         case Cancelled():
@@ -188,6 +191,26 @@ def _woken(state: State, event: Woken) -> State:
             ready = token._replace(phase=Phase.READY, due=None, woken=token.phase is not Phase.RETRYING)
             return state._replace(tokens=_exchanged(state.tokens, token, ready))
     return state
+
+
+def _decided(graph: Graph, facts: Facts, state: State, event: Decided, now: datetime) -> State:
+    """What was in doubt is done again, or was done. One that is in doubt no more is left alone."""
+    token = in_doubt(state, event.node, event.visit)
+    if token is None:
+        return state
+    if not event.redo:
+        changes = event.output if isinstance(event.output, dict) else {}
+        return _completed(graph, facts, state, Completed(event.node, event.visit, event.output, changes), now)
+    again = token._replace(phase=Phase.READY, attempt=token.attempt + 1)
+    return state._replace(tokens=_exchanged(state.tokens, token, again))
+
+
+def in_doubt(state: State, node_id: str, visit: int) -> Token | None:
+    """The token of a visit of which nobody knows whether it was done; None if that is known."""
+    for token in state.tokens:
+        if token.phase is Phase.DOUBT and (token.node, token.visit) == (node_id, visit):
+            return token
+    return None
 
 
 def _undone(state: State, event: Undone) -> State:

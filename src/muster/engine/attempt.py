@@ -9,6 +9,7 @@ from functools import partial
 from traceback import format_exception
 from urllib.parse import quote
 
+from muster.engine.doubt import doubt
 from muster.engine.each import OnItemError, Options, run_each
 from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Outcome
 from muster.engine.item_journal import ItemJournal, item_row
@@ -103,6 +104,8 @@ class Attempts:
             # It read a variable by a name that it made up: once more, with the same key and all values there.
             await read_all_into(live, self._executions)
             return await self.run(live, todo)
+        if isinstance(outcome, Failure) and outcome.unsure and todo.node in live.program.asks:
+            return Settled(todo, doubt(outcome), started)
         return Settled(todo, outcome, started, partial)
 
     async def _revealing(self, call: Call) -> Call | Failure:
@@ -237,7 +240,8 @@ class Attempts:
         except ExpressionError as error:
             return Failure("ExpressionError", str(error)), None
         except TimeoutError:
-            return Failure("Timeout", f"{call.node_id} took longer than {limit}", retryable=True), None
+            told = f"{call.node_id} took longer than {limit}"
+            return Failure("Timeout", told, retryable=True, unsure=True), None
         except Exception as mistake:
             return _mistaken(call, mistake), None
 
@@ -314,6 +318,7 @@ def _delay_before_next(outcome: Done | Failure, attempt: int, chance: float) -> 
 
 def _mistaken(call: Call, mistake: Exception) -> Failure:
     """A handler that raised is a mistake in its code: the log has the whole of it, the caller its kind."""
-    told = call.mask.text("".join(format_exception(mistake)))
-    log.error("execution %s, node %s: the handler raised\n%s", call.execution_id, call.node_id, told)
-    return Failure(type(mistake).__name__, f"{call.node_id} failed unexpectedly; the log says more")
+    whole = call.mask.text("".join(format_exception(mistake)))
+    log.error("execution %s, node %s: the handler raised\n%s", call.execution_id, call.node_id, whole)
+    told = f"{call.node_id} failed unexpectedly; the log says more"
+    return Failure(type(mistake).__name__, told, unsure=True)

@@ -13,7 +13,7 @@ from muster.engine.instance import Instance
 from muster.engine.ports import Checkpoint, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
-from muster.engine.state import FINAL, Failure, Token
+from muster.engine.state import FINAL, Failure, Phase, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.shared import Shared
@@ -191,7 +191,8 @@ class Control:
 
     def parked(self, found: ExecutionDetail) -> Sequence[Token]:
         """What it stands and waits for."""
-        return [token for token in decode(found.state, {}, {}).tokens if token.phase in PARKED]
+        shown = PARKED | {Phase.DOUBT}
+        return [token for token in decode(found.state, {}, {}).tokens if token.phase in shown]
 
     async def wait(self, execution_id: str, actor: Caller, seconds: float) -> Outcome:
         """What came of an execution once it has ended, or how it is when the time is over, or when this

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
+from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
@@ -69,12 +70,14 @@ class Driver:
                 effects = await self._compute(live, todo)
                 if not effects and not under_way and not self._goes_on_shortly(live):
                     return await self._let_go(live)
+                begun = self._announce(live, effects)
                 # Durable before anything follows from it; what parks or ends writes it with its checkpoint.
                 if live.owes_a_write:
                     await self._write(live, None)
                 if live.handed_on:
-                    effects = []
-                    if not under_way:
+                    # What is said to have begun has to begin, or somebody would be asked about nothing.
+                    effects = begun
+                    if not effects and not under_way:
                         return await self._let_go(live)
                 if len(effects) == 1 and len(live.state.tokens) == 1:
                     # Nothing else can happen meanwhile, so it needs no task of its own.
@@ -118,6 +121,19 @@ class Driver:
                 return live.happen(event, at)
             except Unread as unread:
                 await read_into(live, self._executions, unread.digests)
+
+    def _announce(self, live: Live, effects: list[Run | Undo]) -> list[Run | Undo]:
+        """Put the starts into the journal of those that must not be repeated unasked, and say which."""
+        if not live.program.asks or live.handed_on:
+            return []
+        begun = [effect for effect in effects if isinstance(effect, Run) and effect.node in live.program.asks]
+        now = self._clock.now()
+        for run in begun:
+            live.seq += 1
+            at = live.began.setdefault((run.node, run.visit), now)
+            live.rows.append(JournalRow(run.node, run.visit, "", live.seq, run.attempt, BEGUN, at))
+        live.owes_a_write = live.owes_a_write or bool(begun)
+        return list[Run | Undo](begun)
 
     def _begin(self, live: Live, effect: Run | Undo) -> asyncio.Task[Settled]:
         task = asyncio.create_task(self._attempts.run(live, effect))
@@ -237,7 +253,11 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
         case Suspend():
             live.began[node, visit] = began
             parked = row._replace(
-                status=outcome.status, completed_at=None, output=outcome.output, due=outcome.due
+                status=outcome.status,
+                completed_at=None,
+                output=outcome.output,
+                due=outcome.due,
+                error=outcome.error,
             )
             return parked, Suspended(node, visit, outcome.phase, outcome.due)
         case Failure():

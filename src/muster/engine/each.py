@@ -75,6 +75,7 @@ class Summary:
     room: int = KEPT_TOGETHER
     first: Failure | None = None
     retryable: bool = False
+    unsure: bool = False
 
     def find(self, place: int, key: str) -> None:
         self.succeeded += 1
@@ -97,6 +98,7 @@ class Summary:
         self.failed += 1
         self.first = self.first or failure
         self.retryable = self.retryable or failure.retryable
+        self.unsure = self.unsure or failure.unsure
         if len(self.errors) < KEPT:
             self.errors[place] = {"item": key, "type": failure.type, "message": failure.message}
 
@@ -213,4 +215,4 @@ def _outcome(summary: Summary, document: JsonObject, on_error: OnItemError) -> D
     if summary.first is None or on_error is OnItemError.CONTINUE:
         return Done(document)
     told = f"{summary.failed} of {summary.total} items failed, the first with: {summary.first.message}"
-    return Failure("ItemsFailed", told, summary.retryable)
+    return Failure("ItemsFailed", told, summary.retryable, unsure=summary.unsure)

@@ -56,12 +56,14 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """Park here until an answer comes (`WAITING`) or a time (`PAUSED`). `status` is the node's."""
+    """Park here until an answer comes (`WAITING`) or a time (`PAUSED`). `status` is the node's; `error` says
+    what went wrong, if that is why it parks."""
 
     phase: Phase
     status: str
     due: datetime | None
     output: Json = None
+    error: JsonObject | None = None
 
 
 Outcome: TypeAlias = Done | Suspend | Failure

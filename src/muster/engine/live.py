@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
-from muster.engine.advance import advance, at_attempt, resume
+from muster.engine.advance import advance, at_attempt, in_doubt, resume
 from muster.engine.codec import decode
+from muster.engine.doubt import BEGUN, asking, is_in_doubt
 from muster.engine.ports import (
     COMPENSATION,
     FIRST_FENCE,
@@ -21,6 +22,7 @@ from muster.engine.program import Program
 from muster.engine.state import (
     Cancelled,
     Completed,
+    Decided,
     Event,
     Failed,
     Failure,
@@ -129,8 +131,24 @@ class Live:
                 assert isinstance(visit, int)
                 self.answers[node, visit] = signal.payload.get("answer")
                 return Woken(node, visit)
+            case SignalKind.DECIDE:
+                return self._decided(signal)
             case _:
                 assert_never(signal.kind)
+
+    def _decided(self, signal: Signal) -> Decided:
+        """What a person says of a visit in doubt. That it was done is a result: the journal has it too."""
+        payload = signal.payload
+        node, visit, output = str(payload["node"]), payload["visit"], payload.get("output")
+        assert isinstance(visit, int)
+        redo = payload.get("outcome") == "redo"
+        token = in_doubt(self.state, node, visit)
+        if token is not None and not redo:
+            at = datetime.fromisoformat(str(payload["at"]))
+            began, seq = self.began.pop((node, visit), at), self.taken[signal.id]
+            row = JournalRow(node, visit, "", seq, token.attempt, "completed", began, at, output)
+            self.rows.append(row)
+        return Decided(node, visit, redo, output)
 
     def fail(self, node: str, visit: int, attempt: int, failure: Failure, at: datetime) -> JsonObject:
         """Keep a failed attempt with those before it, and answer the error as the journal has it: of what
@@ -186,6 +204,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
             _replay(live, entry)
         elif entry.seq is not None:
             live.happen(live.take_again(entry, entry.seq), owned.started_at)
+    _ask(live, owned.journal)
     live.receive(owned.signals)
     return live, resume(live.state)
 
@@ -207,10 +226,18 @@ def with_values(owned: OwnedExecution, values: Mapping[str, Json]) -> OwnedExecu
     )
 
 
+def _ask(live: Live, journal: Iterable[JournalRow]) -> None:
+    """Put questions where there are starts without results."""
+    for row in journal:
+        if row.status == BEGUN and in_doubt(live.state, row.node, row.visit):
+            live.seq += 1
+            live.rows.append(asking(row, live.seq))
+
+
 def _replay(live: Live, row: JournalRow) -> None:
     if row.completed_at is None:
         live.began[row.node, row.visit] = row.started_at
-    if row.error and row.item_key != COMPENSATION:
+    if row.error and row.item_key != COMPENSATION and not is_in_doubt(row):
         live.failures[row.node, row.visit] = _failures_of(row)
     if row.seq <= live.seq:
         return
@@ -236,6 +263,8 @@ def _event_of(row: JournalRow) -> Event | None:
     failure = Failure(str(row.error["type"]), str(row.error["message"])) if row.error else None
     if row.item_key == COMPENSATION:
         return Undone(row.node, row.visit, failure)
+    if is_in_doubt(row):
+        return Suspended(row.node, row.visit, Phase.DOUBT, None)
     match row.status:
         case "completed":
             changes = row.changes

@@ -43,6 +43,7 @@ class SignalKind(StrEnum):
     RELEASE = "release"
     CANCEL = "cancel"
     ANSWER = "answer"
+    DECIDE = "decide"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """`asks` are the nodes that are not repeated unasked where they may have been done."""
+
     graph: Graph
     steps: Mapping[str, Step]
     policies: Mapping[str, RetryPolicy]
@@ -45,20 +47,27 @@ class Program:
     vars: JsonObject = field(default_factory=dict)
     search: tuple[PlainPath, ...] = ()
     workflow: str = ""
+    asks: frozenset[str] = frozenset()
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
     """Make a checked definition ready. What checking let through compiles."""
     kinds = {node.id: node_types[node.type.upper()].kind for node in definition.nodes}
+    steps = {node.id: _step(node, kinds[node.id]) for node in definition.nodes}
     return Program(
         graph=compile_graph(definition),
-        steps={node.id: _step(node, kinds[node.id]) for node in definition.nodes},
+        steps=steps,
         policies={node.id: _policy(node.retry, kinds[node.id]) for node in definition.nodes},
         output=None if definition.output is None else compile_template(definition.output),
         vars=definition.vars,
         search=tuple(_paths(definition.search)),
         workflow=definition.key or definition.name or "",
+        asks=frozenset(node_id for node_id, step in steps.items() if _asks(step)),
     )
+
+
+def _asks(step: Step) -> bool:
+    return step.node.in_doubt == "ask" and step.kind is NodeKind.EFFECT
 
 
 def _paths(names: Iterable[str]) -> Iterator[PlainPath]:

@@ -28,13 +28,15 @@ FINAL = frozenset({ExecutionStatus.COMPLETED, ExecutionStatus.FAILED, ExecutionS
 
 class Phase(StrEnum):
     """What a token does: stands ready until it may run, runs, waits for an answer, waits for a time, waits
-    for its next attempt, stands at a join until nobody else can come, or marks where the execution failed."""
+    for its next attempt, waits for a person to say whether it was done, stands at a join until nobody else
+    can come, or marks where the execution failed."""
 
     READY = "ready"
     RUNNING = "running"
     WAITING = "waiting"
     PAUSED = "paused"
     RETRYING = "retrying"
+    DOUBT = "doubt"
     JOINING = "joining"
     FAILED = "failed"
 
@@ -57,12 +59,14 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a node failed. `retryable` is the handler's word; the node's policy may still say no."""
+    """Why a node failed. `retryable` is the handler's word; the node's policy may still say no. `unsure`: it
+    may have done all the same what it was to do."""
 
     type: str
     message: str
     retryable: bool = False
     retry_after: float | None = None
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,8 @@ class State(NamedTuple):
             return ExecutionStatus.RUNNING
         if self.held:
             return ExecutionStatus.PAUSED
-        return ExecutionStatus.WAITING if Phase.WAITING in phases else ExecutionStatus.PAUSED
+        waits = Phase.WAITING in phases or Phase.DOUBT in phases
+        return ExecutionStatus.WAITING if waits else ExecutionStatus.PAUSED
 
     @property
     def resume_at(self) -> datetime | None:
@@ -149,7 +154,8 @@ class Retrying:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """A visit is parked: on an answer (`WAITING`) or only on a time (`PAUSED`)."""
+    """A visit is parked: on an answer (`WAITING`), only on a time (`PAUSED`), or until a person says whether
+    it was done (`DOUBT`)."""
 
     node: str
     visit: int
@@ -162,6 +168,17 @@ class Woken(NamedTuple):
 
     node: str
     visit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A person has said of a visit in doubt that it is to be done again, or that it was done, with this
+    output."""
+
+    node: str
+    visit: int
+    redo: bool
+    output: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +220,7 @@ Event: TypeAlias = (
     | Retrying
     | Suspended
     | Woken
+    | Decided
     | Undone
     | Cancelled
     | GivenUp

@@ -62,7 +62,8 @@ class HttpClient:
             async with asyncio.timeout(request.seconds):
                 return await self._follow(request, whom)
         except TimeoutError:
-            return Failure("Timeout", f"{whom} did not answer within {request.seconds:g} s", retryable=True)
+            told = f"{whom} did not answer within {request.seconds:g} s"
+            return Failure("Timeout", told, retryable=True, unsure=True)
         except BadUrl as bad:
             return Failure("BadUrl", f"{whom}: {bad}" if whom.host else str(bad))
         except NotAllowed as refused:
@@ -150,4 +151,4 @@ def _network_failure(whom: _Whom, trouble: Exception) -> Failure:
         cause = cause.__cause__ or cause.__context__
     if isinstance(trouble, httpcore.ConnectError | httpcore.ConnectTimeout):
         return Failure("NetworkError", f"{whom} cannot be reached", retryable=True)
-    return Failure("NetworkError", f"the connection to {whom} broke off", retryable=True)
+    return Failure("NetworkError", f"the connection to {whom} broke off", retryable=True, unsure=True)

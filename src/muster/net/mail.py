@@ -202,8 +202,8 @@ def _trouble(host: str, trouble: Exception) -> Failure:
     if isinstance(trouble, aiosmtplib.SMTPNotSupported) or "not supported by server" in str(trouble):
         return Failure("MailSecurity", f"{host} does not offer what is configured: STARTTLS or a login")
     if isinstance(trouble, TimeoutError):
-        return Failure("Timeout", f"{host} did not answer in time", retryable=True)
-    return Failure("NetworkError", f"the connection to {host} failed", retryable=True)
+        return Failure("Timeout", f"{host} did not answer in time", retryable=True, unsure=True)
+    return Failure("NetworkError", f"the connection to {host} failed", retryable=True, unsure=True)
 
 
 def _is_about_the_certificate(trouble: BaseException | None) -> bool:

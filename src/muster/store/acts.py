@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, update
+from sqlalchemy import Connection, Row, select, update
 
 from muster.engine.actions import Note, Reopened
 from muster.engine.ports import NewExecution, SignalKind
@@ -21,15 +21,17 @@ from muster.store.notes import Acted, acted, may_act, won, write_down
 from muster.store.tables import execution_signal, workflow_execution
 
 E = workflow_execution.c
+S = execution_signal.c
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A signal on its way to an execution."""
+    """A signal on its way to an execution; with a fence, to what it is as long as that holds."""
 
     execution_id: str
     kind: SignalKind
     payload: JsonObject
+    fence: int | None = None
 
 
 class Signalling:
@@ -52,28 +54,55 @@ def put_signals(connection: Connection, signals: Sequence[Sent]) -> list[bool]:
     """Keep signals for their executions' owners; who has none is due at once. Answers which were kept: those
     for executions that have not ended."""
     rows = _locked(connection, {sent.execution_id for sent in signals})
-    live = {execution_id for execution_id, row in rows.items() if row.status not in FINAL}
+    kept = [_is_for(sent, rows.get(sent.execution_id)) for sent in signals]
     at = now(connection)
-    kept = [
+    new = [
         {
             "execution_id": sent.execution_id,
             "kind": sent.kind.value,
             "payload": sent.payload,
             "created_at": at,
         }
-        for sent in signals
-        if sent.execution_id in live
+        for sent, keeps in zip(signals, kept, strict=True)
+        if keeps
     ]
-    insert_rows(connection, execution_signal, kept)
-    parked = sorted(execution_id for execution_id in live if rows[execution_id].owner is None)
+    insert_rows(connection, execution_signal, new)
+    reached = {sent.execution_id for sent, keeps in zip(signals, kept, strict=True) if keeps}
+    parked = sorted(execution_id for execution_id in reached if rows[execution_id].owner is None)
     if parked:
         connection.execute(update(workflow_execution).where(E.id.in_(parked)).values(resume_at=at))
-    return [sent.execution_id in live for sent in signals]
+    return kept
+
+
+def _is_for(sent: Sent, row: Row[Any] | None) -> bool:
+    return row is not None and row.status not in FINAL and sent.fence in (None, row.fence)
 
 
 def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
     found = lock_rows(connection, workflow_execution, "id", list(ids), ("id", "fence", "status", "owner"))
     return {row.id: row for row in found}
+
+
+class Deciding:
+    """What people say of visits in doubt, with their notes; refused where one was answered already."""
+
+    key_may_repeat = True
+    is_single_statement = False
+
+    def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[Acted]:
+        return [self._decide(connection, sent, note) for sent, note in items]
+
+    def _decide(self, connection: Connection, sent: Sent, note: Note) -> Acted:
+        """One by one: people are few, and the next looks at what the one before has written."""
+        _locked(connection, {sent.execution_id})
+        given = select(S.payload).where(S.execution_id == sent.execution_id, S.kind == sent.kind)
+        answered = [(payload["node"], payload["visit"]) for payload in connection.scalars(given)]
+        if (sent.payload["node"], sent.payload["visit"]) in answered:
+            return Acted.REFUSED
+        [kept] = put_signals(connection, [sent])
+        if kept:
+            write_down(connection, [note], now(connection))
+        return acted(True, kept)
 
 
 class Reopening:
@@ -151,11 +180,16 @@ class ExecutionActs:
 
     def __init__(self, committer: GroupCommitter) -> None:
         self._committer = committer
-        self._signalling, self._reopening, self._beginning = Signalling(), Reopening(), Beginning()
+        self._signalling, self._deciding = Signalling(), Deciding()
+        self._reopening, self._beginning = Reopening(), Beginning()
 
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject, note: Note) -> bool:
         sent = Sent(execution_id, kind, payload)
         return won(await self._committer.submit(self._signalling, (sent, note), object()))
+
+    async def decide(self, execution_id: str, payload: JsonObject, fence: int, note: Note) -> bool:
+        sent = Sent(execution_id, SignalKind.DECIDE, payload, fence)
+        return won(await self._committer.submit(self._deciding, (sent, note), object()))
 
     async def reopen(self, again: Reopened, note: Note) -> bool:
         return won(await self._committer.submit(self._reopening, (again, note), object()))

@@ -8,15 +8,15 @@ from fastapi import APIRouter, Request, Response
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
 from muster.api.execution_answers import whole_of
-from muster.api.execution_shapes import Cancel, ExecutionWhole, Reason, Retry, Started
+from muster.api.execution_shapes import Cancel, ExecutionWhole, Reason, Resume, Retry, Started
 from muster.api.guard import Operator
 from muster.api.parts import Given, Parts
-from muster.api.problems import Code
+from muster.api.problems import Code, wrong
 from muster.api.reading import read_optional_body
 from muster.api.routes.executions import Id
 from muster.api.shapes import Shape
 from muster.api.strict import StrictRoute
-from muster.engine.actions import By
+from muster.engine.actions import By, Verdict
 from muster.engine.actions import Retry as RetryHow
 from muster.engine.state import ExecutionStatus
 from muster.model.access import Caller, Role
@@ -38,7 +38,7 @@ def _action(
     name: str,
     summary: str,
     reason: str,
-    body: type[Reason] | type[Cancel] | type[Retry] = Reason,
+    body: type[Reason] | type[Resume] | type[Cancel] | type[Retry] = Reason,
     shape: type[Shape] = ExecutionWhole,
     status: int = 200,
 ) -> Callable[[Route], Route]:
@@ -64,11 +64,25 @@ async def pause(id: Id, request: Request, caller: Operator, parts: Given) -> Res
     return await _shown(parts, id, caller)
 
 
-@_action("resume", "Let it go on", "done")
+@_action("resume", "Let it go on, or say what becomes of a node in doubt", "done", Resume)
 async def resume(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
-    body = await read_optional_body(request, Reason, parts.body_limit)
-    await parts.actions.resume(id, By(caller, body.reason))
+    body = await read_optional_body(request, Resume, parts.body_limit)
+    verdict = _verdict(body)
+    by = By(caller, body.reason)
+    await (parts.actions.decide(id, by, verdict) if verdict else parts.actions.resume(id, by))
     return await _shown(parts, id, caller)
+
+
+def _verdict(body: Resume) -> Verdict | None:
+    """What is said of a node in doubt; None: nothing is. Raises `Refused`."""
+    said = body.model_fields_set - {"reason"}
+    if not said:
+        return None
+    if body.node is None or body.outcome is None:
+        raise wrong("", "`node` and `outcome` are given together, or neither is.")
+    if body.outcome == "redo" and "output" in said:
+        raise wrong("/output", "What is done again comes to its own `output`.")
+    return Verdict(body.node, body.outcome == "redo", body.visit, body.output)
 
 
 @_action("cancel", "End it", "no longer needed", Cancel)

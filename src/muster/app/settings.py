@@ -117,6 +117,15 @@ class EngineSettings(Group):
     )
 
 
+class ClientSettings(Group):
+    """How commands reach a running Muster."""
+
+    url: str | None = Field(
+        default=None, description="Where commands find Muster; without it, on this machine at `port`."
+    )
+    token: SecretStr | None = Field(default=None, description="The API token that commands show.")
+
+
 class LogSettings(Group):
     level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="What is worth a line."
@@ -262,6 +271,7 @@ class Settings(Group):
     oidc: OidcSettings = OidcSettings()
     api: ApiSettings = ApiSettings()
     engine: EngineSettings = EngineSettings()
+    client: ClientSettings = ClientSettings()
     log: LogSettings = LogSettings()
     http: HttpSettings = HttpSettings()
     smtp: SmtpSettings = SmtpSettings()

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from muster.definitions.check import check
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.handlers import Call, Done, Handlers, Outcome, Suspend
+from muster.engine.handlers import Call, Done, Handlers, Opener, Outcome, Suspend
 from muster.engine.instance import Instance, Name
 from muster.engine.ports import NewExecution
 from muster.engine.program import Program, compile_program
@@ -114,7 +114,8 @@ class House:
         self.programs: dict[int, Program] = {}
         pures = {"SET": set_fields, **pure_handlers()}
         waits = {"SLEEP": sleep, "ASK": ask, **wait_handlers()}
-        handlers = Handlers({"TELL": told.tell}, pures, waits)
+        self.openers: dict[str, Opener] = {}
+        handlers = Handlers({"TELL": told.tell}, pures, waits, self.openers)
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
         self.instance = Instance(

@@ -213,6 +213,45 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     "0010_large_values": [
         ("large_value", {"execution_id": "e1", "sha256": "d1", "part": 0, "size": 2, "data": "{}"}),
     ],
+    "0011_waits": [
+        (
+            "execution_child",
+            {
+                "child_execution_id": "e2",
+                "execution_id": "e1",
+                "node_id": "a",
+                "visit": 1,
+                "item_key": "",
+                "place": 0,
+                "held": False,
+                "stops": False,
+            },
+        ),
+        (
+            "execution_limit",
+            {
+                "execution_id": "e1",
+                "workflow_id": "w1",
+                "concurrency_key": "k",
+                "concurrency_limit": 1,
+                "queued": False,
+            },
+        ),
+        (
+            "approval",
+            {
+                "id": "p1",
+                "execution_id": "e1",
+                "node_id": "a",
+                "visit": 1,
+                "workflow_id": "w1",
+                "status": "OPEN",
+                "assignees": '["ada"]',
+                "created_at": TIME,
+            },
+        ),
+        ("approval_assignee", {"assignee": "ada", "approval_id": "p1"}),
+    ],
 }
 
 

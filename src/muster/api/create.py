@@ -23,6 +23,7 @@ from muster.api.parts import Parts
 from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
     actions,
+    approvals,
     audit,
     bulk_jobs,
     dead_letters,
@@ -70,6 +71,7 @@ _WEB = (
     workflows,
     expressions,
     tokens,
+    approvals,
     audit,
     dead_letters,
     *_REGISTRIES,

@@ -1,6 +1,7 @@
 """Executions and their nodes as callers are told of them."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from muster.api.execution_shapes import (
     Ended,
@@ -19,6 +20,8 @@ from muster.model.aside import MARK, Aside, asides_in
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
 from muster.model.json import Json
 
+KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow"}
+
 
 async def whole_of(control: Control, following: Following, found: ExecutionDetail) -> ExecutionWhole:
     types = await control.node_types(found)
@@ -28,11 +31,30 @@ async def whole_of(control: Control, following: Following, found: ExecutionDetai
         output=linked(found.row.id, found.output),
         nodes=[node_of(found.row.id, row, types) for row in await visits_of(following, found)],
         more_nodes=found.more_nodes,
-        waits=[
-            WaitItem(node_id=token.node, kind=token.phase, expires_at=token.due)
-            for token in control.parked(found)
-        ],
+        waits=_waits(control, found, types),
     )
+
+
+def _waits(control: Control, found: ExecutionDetail, types: dict[str, str]) -> list[WaitItem]:
+    """What it waits for: by its last checkpoint, or, while it is under way beside, by its journal."""
+    tokens = control.parked(found)
+    if found.row.status not in (ExecutionStatus.RUNNING, ExecutionStatus.RESUMING):
+        return [_wait(types, token.node, token.phase, token.correlation, token.due) for token in tokens]
+    waiting = [row for row in found.nodes if row.completed_at is None and row.status.startswith("waiting")]
+    return [_wait(types, row.node_id, "waiting", _correlation(row), row.due_at) for row in waiting]
+
+
+def _wait(
+    types: dict[str, str], node_id: str, phase: str, correlation: str, due: datetime | None
+) -> WaitItem:
+    named = correlation or None
+    kind = KINDS.get(types.get(node_id, "").upper(), phase)
+    return WaitItem(id=named, node_id=node_id, kind=kind, correlation_id=named, expires_at=due)
+
+
+def _correlation(row: NodeRow) -> str:
+    found = row.output.get("correlationId") if isinstance(row.output, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 async def visits_of(following: Following, found: ExecutionDetail) -> Sequence[NodeRow]:
@@ -62,6 +84,7 @@ def item_of(row: ExecutionRow) -> ExecutionItem:
         tracking_status=_tracking(row.status),
         trigger_id=row.trigger_id,
         idempotency_key=row.idempotency_key,
+        parent_execution_id=row.parent_id,
         current_node_id=row.current_node_id,
         resume_at=row.resume_at,
         resumed_by=row.resumed_by,

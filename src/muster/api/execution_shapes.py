@@ -100,6 +100,7 @@ class ExecutionItem(Shape):
     tracking_status: str
     trigger_id: str | None
     idempotency_key: str | None
+    parent_execution_id: str | None
     current_node_id: str | None
     resume_at: datetime | None
     resumed_by: str | None
@@ -141,10 +142,12 @@ class NodePage(Shape):
 
 
 class WaitItem(Shape):
-    """What an execution is parked on."""
+    """What an execution is parked on. `id` is that of the approval, or of the child execution."""
 
+    id: str | None
     node_id: str
     kind: str
+    correlation_id: str | None
     expires_at: datetime | None
 
 

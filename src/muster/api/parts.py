@@ -25,6 +25,7 @@ from muster.kit.ids import Ids
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeType
 from muster.model.stored import AuditRecord, Page
+from muster.nodes.approving import Approving
 from muster.nodes.ports import Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
 
 
@@ -95,6 +96,7 @@ class Parts:
     tokens: Tokens
     audit: Audit
     registries: Registries
+    approving: Approving
     authenticator: Authenticator
     rates: Rates
     registry: CollectorRegistry

@@ -39,9 +39,11 @@ from muster.kit.changes import Changes
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.nodes import pure_handlers, wait_handlers
+from muster.nodes.approving import Approving
 from muster.plugin.calling import Threads
 from muster.plugin.registry import Plugged
 from muster.store.address import SQLITE, BadAddress, masked, parse_address
+from muster.store.approvals import ApprovalRepository
 from muster.store.audit import AuditLog
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
@@ -179,6 +181,7 @@ async def opened(
             tokens=storage.tokens,
             audit=AuditLog(database),
             registries=data.registries,
+            approving=Approving(ApprovalRepository(database), engine.control.look_now),
             authenticator=Authenticator(tokens, verifier, settings.insecure),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,

@@ -4,13 +4,14 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
 from prometheus_client import CollectorRegistry, Histogram
 
 from muster.app.settings import Settings
+from muster.app.subworkflows import StartableWorkflows
 from muster.definitions.library import Library
 from muster.engine.actions import Actions
 from muster.engine.attempt import Attempts
@@ -28,8 +29,10 @@ from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.kit.loop import Loop
 from muster.model.node_type import Catalogue
+from muster.nodes.sub_workflow import SubWorkflow
 from muster.store.acts import ExecutionActs
 from muster.store.bulk_jobs import BulkJobRepository
+from muster.store.child_items import ChildItems
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dead_letters import DeadLetterRepository
@@ -94,6 +97,8 @@ async def running_engine(
     lease = timedelta(seconds=settings.engine.lease)
     executions = ExecutionRepository(database, committer, lease)
     programs = Programs(workflows.document, catalogue.node_types)
+    sub_workflow = SubWorkflow(StartableWorkflows(workflows, programs), ChildItems(database))
+    handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})
     attempts = Attempts(handlers, executions, clock, random.random, lease, secrets)
     driver = Driver(executions, attempts, clock, random.random, observer)
     name = Name(settings.instance_id, ids.new())

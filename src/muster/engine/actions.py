@@ -10,8 +10,9 @@ from typing import Protocol
 from muster.definitions.library import Library
 from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
-from muster.engine.control import Conflict, Records, find, whole
-from muster.engine.ports import NewExecution, SignalKind
+from muster.engine.control import Begun, Conflict, Records, find, whole
+from muster.engine.limits import BadConcurrencyKey, limit_of
+from muster.engine.ports import Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import terms_of
 from muster.engine.sizes import check_context
@@ -88,13 +89,15 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Reopened:
-    """An ended execution as it is to go on, due at once. `letter`: only if that dead letter is still open."""
+    """An ended execution as it is to go on: due at once, or queued if its limit has no room for it. `letter`:
+    only if that dead letter is still open."""
 
     before: ExecutionDetail
     version_id: int
     context: JsonObject
     state: JsonObject
     letter: int | None = None
+    limit: Limit | None = None
 
 
 class Acts(Protocol):
@@ -187,11 +190,19 @@ class Actions:
             "outputs": decision.state.outputs,
             "seq": found.state.get("seq", 0),
         }
-        again = Reopened(found, version_id, context, state, letter)
+        limit = await self._limit(found, version_id)
+        again = Reopened(found, version_id, context, state, letter, limit)
         details = _details(node=retry.node, version=retry.version, patched=sorted(retry.patch or {}))
         if not await self._acts.reopen(again, _note(found, "retry", by, details)):
             raise Conflict("Somebody else has changed the execution meanwhile")
         await self._tell(by)
+
+    async def _limit(self, found: ExecutionDetail, version_id: int) -> Limit | None:
+        concurrency = (await self._programs.of(version_id)).concurrency
+        try:
+            return limit_of(concurrency, found.row.workflow_id, found.given, found.row.started_at)
+        except BadConcurrencyKey as bad:
+            raise Conflict(str(bad)) from None
 
     async def _version(self, found: ExecutionDetail, number: int | None, actor: Caller) -> int:
         if number is None:
@@ -215,8 +226,8 @@ class Actions:
             raise Conflict("Nothing is left to take up: name the node to go on from")
         return take_up(graph, state, context)
 
-    async def replay(self, execution_id: str, by: By) -> str:
-        """Start anew with what it was started with. Answers the new execution's id."""
+    async def replay(self, execution_id: str, by: By) -> Begun:
+        """Start anew with what it was started with: another execution."""
         found = await find(self._records, execution_id, by.actor)
         program = await self._programs.of(found.row.version_id)
         # A job's item makes one execution, however often it is done; it began when the job did.
@@ -233,11 +244,15 @@ class Actions:
             started_at=self._clock.now() if by.item is None else time_of(new_id),
             tags=found.row.tags,
             terms=terms_of(program.search, given),
+            limit=await self._limit(found, found.row.version_id),
         )
         noted = _note(found, "replay", by, {"newExecutionId": new.id})
         await self._acts.begin(new, replace(noted, result={"executionId": new.id}))
         await self._tell(by)
-        return new.id
+        if new.limit is None:
+            return Begun(new.id, ExecutionStatus.RUNNING)
+        made = await find(self._records, new.id, by.actor)
+        return Begun(new.id, ExecutionStatus(made.row.status))
 
     async def _tell(self, by: By) -> None:
         """Let the instance look at once. Who works on a job lets it look after many items, not after each."""

@@ -102,13 +102,18 @@ def at_attempt(state: State, node_id: str, visit: int, attempt: int) -> State:
     return state._replace(tokens=_exchanged(state.tokens, token, token._replace(attempt=attempt)))
 
 
+def is_awaited(state: State, event: Woken) -> bool:
+    """Whether a visit waits for this."""
+    return any(_is_meant(token, event) for token in state.tokens)
+
+
 def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
     """Try a failed execution again from where its tokens stood, with this context.
 
     The failed visit keeps its number, so that what its journal holds as done is not done again.
     """
     tokens = tuple(
-        token._replace(phase=Phase.READY, due=None, woken=False, attempt=1)
+        token._replace(phase=Phase.READY, due=None, woken=False, attempt=1, correlation="")
         if token.phase is Phase.FAILED or token.phase in PARKED
         else token
         for token in state.tokens
@@ -157,6 +162,7 @@ def _retrying(state: State, event: Retrying) -> State:
     if token is None:
         return state
     again = token._replace(phase=Phase.RETRYING, attempt=event.attempt, due=event.due, woken=False)
+    again = again._replace(correlation="")
     return state._replace(tokens=_exchanged(state.tokens, token, again))
 
 
@@ -181,13 +187,13 @@ def _suspended(state: State, event: Suspended) -> State:
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    parked = token._replace(phase=event.phase, due=event.due)
+    parked = token._replace(phase=event.phase, due=event.due, correlation=event.correlation)
     return state._replace(tokens=_exchanged(state.tokens, token, parked))
 
 
 def _woken(state: State, event: Woken) -> State:
     for token in state.tokens:
-        if (token.node, token.visit) == (event.node, event.visit) and token.phase in PARKED:
+        if _is_meant(token, event):
             ready = token._replace(phase=Phase.READY, due=None, woken=token.phase is not Phase.RETRYING)
             return state._replace(tokens=_exchanged(state.tokens, token, ready))
     return state
@@ -211,6 +217,11 @@ def in_doubt(state: State, node_id: str, visit: int) -> Token | None:
         if token.phase is Phase.DOUBT and (token.node, token.visit) == (node_id, visit):
             return token
     return None
+
+
+def _is_meant(token: Token, event: Woken) -> bool:
+    same_visit = (token.node, token.visit) == (event.node, event.visit) and token.phase in PARKED
+    return same_visit and event.correlation in ("", token.correlation)
 
 
 def _undone(state: State, event: Undone) -> State:

@@ -7,22 +7,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from traceback import format_exception
+from typing import TypeVar
 from urllib.parse import quote
 
 from muster.engine.doubt import doubt
 from muster.engine.each import OnItemError, Options, run_each
-from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Outcome
+from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Visit
 from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.live import Live
 from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
-from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost
+from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost, Opening, Progress
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.reading import read_all_into
 from muster.engine.sizes import bounded
 from muster.engine.state import Failure, Run, Undo
 from muster.engine.view import Layered
+from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock
 from muster.model.aside import Unread
@@ -30,6 +32,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 log = logging.getLogger(__name__)
+T = TypeVar("T", bound=Outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,8 @@ class Attempts:
 
     def computes(self, live: Live, run: Run) -> bool:
         """Whether this node only computes, so that it is done here and now."""
-        return live.program.steps[run.node].kind is not NodeKind.EFFECT
+        step = live.program.steps[run.node]
+        return step.kind is not NodeKind.EFFECT and step.node.type.upper() not in self._handlers.openers
 
     def compute(self, live: Live, run: Run) -> Settled:
         step = live.program.steps[run.node]
@@ -94,6 +98,13 @@ class Attempts:
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
         started, plain = self._call(live, todo)
+        if opener := self._handlers.openers.get(step.node.type.upper()):
+            try:
+                opened, told = await self._unmasked(None, plain, self._opener(live, step, opener, plain))
+            except Unread:
+                await read_all_into(live, self._executions)
+                return await self.run(live, todo)
+            return Settled(todo, opened, started, told)
         call = await self._revealing(plain) if step.reads_secrets else plain
         if isinstance(call, Failure):
             return Settled(todo, call, started)
@@ -124,6 +135,16 @@ class Attempts:
         with nothing awaited in between."""
         if asyncio.get_running_loop().time() - live.confirmed > self._lease:
             raise Lost(f"the lease of execution {live.facts.id} has run out")
+
+    async def _opener(self, live: Live, step: Step, opener: Opener, call: Call) -> tuple[Outcome, Json]:
+        async def write(opens: Sequence[Opening], rows: Sequence[JournalRow]) -> None:
+            self._check_lease(live)
+            progress = Progress(call.execution_id, live.fence, tuple(rows), opens=tuple(opens))
+            await write_until_written(self._executions, progress)
+
+        items = unfold(step.body, call.scope, step.item_key)
+        at_once = step.body.concurrency if goes_over_a_list(step.body) else None
+        return await opener(Visit(call, step.node.config, items, at_once, write))
 
     async def _effect(
         self, live: Live, step: Step, effect: Effect, call: Call
@@ -228,8 +249,8 @@ class Attempts:
         return bounded(_masked_outcome(outcome, call.mask), call.node_id), call.mask.value(partial)
 
     async def _unmasked(
-        self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
-    ) -> tuple[Done | Failure, Json]:
+        self, limit: timedelta | None, call: Call, work: Awaitable[tuple[T, Json]]
+    ) -> tuple[T | Failure, Json]:
         try:
             if limit is None:
                 return await work
@@ -257,7 +278,9 @@ class Attempts:
             run.attempt,
             scope,
             woken=run.woken,
-            answer=live.answers.get((run.node, run.visit)),
+            answer=live.answers.get((run.node, run.visit)) if run.woken else None,
+            fence=live.fence,
+            depth=facts.depth,
         )
 
 

@@ -46,6 +46,7 @@ def _encode_token(token: Token) -> JsonObject:
         "due": token.due.isoformat() if token.due else None,
         "woken": token.woken,
         "lineage": [[node, visit] for node, visit in token.lineage],
+        "correlation": token.correlation,
     }
     return {name: value for name, value in document.items() if value}
 
@@ -59,6 +60,7 @@ def _decode_token(document: Mapping[str, Any]) -> Token:
         due=datetime.fromisoformat(document["due"]) if "due" in document else None,
         woken=document.get("woken", False),
         lineage=tuple((node, visit) for node, visit in document.get("lineage", ())),
+        correlation=document.get("correlation", ""),
     )
 
 

@@ -10,10 +10,11 @@ from muster.definitions.library import Library, NotFound
 from muster.engine.advance import PARKED
 from muster.engine.codec import decode
 from muster.engine.instance import Instance
+from muster.engine.limits import BadConcurrencyKey
 from muster.engine.ports import Checkpoint, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
-from muster.engine.state import FINAL, Failure, Phase, Token
+from muster.engine.state import FINAL, ExecutionStatus, Failure, Phase, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.shared import Shared
@@ -79,6 +80,14 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """An execution that was started: it is running, or queued by its workflow's limit."""
+
+    id: str
+    status: ExecutionStatus
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of an execution so far; once it has failed or was cancelled, why, and at which node."""
 
@@ -103,14 +112,14 @@ class Control:
         self._workflows = Shared[tuple[str, Caller], Workflow](lambda wanted: library.workflow(*wanted))
         self._clock, self._ids = clock, ids
 
-    async def start(self, start: Start, actor: Caller) -> str:
+    async def start(self, start: Start, actor: Caller) -> Begun:
         """Begin an execution on the active version, or on the one named. Durable when this returns."""
         workflow, version_id = await self._to_start(start, actor)
         return await self._begin(start, workflow, version_id)
 
-    async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[str | BaseException]:
-        """Begin many, in as few commits as they fit into. Each comes to its id, or to what `start` would have
-        raised for it; one that cannot be started keeps no other from it."""
+    async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[Begun | BaseException]:
+        """Begin many, in as few commits as they fit into. Each comes to its start, or to what `start` would
+        have raised for it; one that cannot be started keeps no other from it."""
         found: dict[tuple[str, int | None], tuple[Workflow, int] | Exception] = {}
         for start in starts:
             name = (start.workflow, start.version)
@@ -120,7 +129,7 @@ class Control:
                 except (NotFound, Conflict) as error:
                     found[name] = error
 
-        async def begin(start: Start) -> str:
+        async def begin(start: Start) -> Begun:
             match found[start.workflow, start.version]:
                 case Exception() as error:
                     raise error
@@ -133,7 +142,7 @@ class Control:
         workflow = await self._workflows.get((start.workflow, actor))
         return workflow, await self._version_to_start(workflow, start.version, actor)
 
-    async def _begin(self, start: Start, workflow: Workflow, version_id: int) -> str:
+    async def _begin(self, start: Start, workflow: Workflow, version_id: int) -> Begun:
         given: JsonObject = {"workflowId": workflow.id, "instituteId": workflow.institute_id}
         new = NewExecution(
             id=self._ids.new(),
@@ -145,8 +154,10 @@ class Control:
             started_at=self._clock.now(),
             tags=start.tags,
         )
-        await self._instance.start(new)
-        return new.id
+        try:
+            return Begun(new.id, await self._instance.start(new))
+        except BadConcurrencyKey as bad:
+            raise Conflict(str(bad)) from None
 
     async def _version_to_start(self, workflow: Workflow, number: int | None, actor: Caller) -> int:
         if number is not None:
@@ -190,9 +201,15 @@ class Control:
         return {node_id: step.node.type for node_id, step in program.steps.items()}
 
     def parked(self, found: ExecutionDetail) -> Sequence[Token]:
-        """What it stands and waits for."""
+        """What it stands and waits for, as of its last checkpoint; nothing, once it has ended."""
+        if found.row.status in FINAL:
+            return []
         shown = PARKED | {Phase.DOUBT}
         return [token for token in decode(found.state, {}, {}).tokens if token.phase in shown]
+
+    def look_now(self) -> None:
+        """Somebody has answered: let this instance look at once."""
+        self._instance.look_now()
 
     async def wait(self, execution_id: str, actor: Caller, seconds: float) -> Outcome:
         """What came of an execution once it has ended, or how it is when the time is over, or when this

@@ -5,6 +5,7 @@ before anything follows from it. All that settles while a commit is under way sh
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
@@ -14,9 +15,17 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
-from muster.engine.live import Live
+from muster.engine.live import Live, answers_to_keep
 from muster.engine.observer import Nobody, Observer
-from muster.engine.ports import COMPENSATION, Checkpoint, Executions, JournalRow, Progress
+from muster.engine.ports import (
+    COMPENSATION,
+    Checkpoint,
+    Closing,
+    Executions,
+    JournalRow,
+    NotWritten,
+    Progress,
+)
 from muster.engine.reading import read_into
 from muster.engine.search import terms_of
 from muster.engine.state import (
@@ -36,12 +45,16 @@ from muster.engine.state import (
 )
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
+from muster.kit.backoff import until_it_works
 from muster.kit.clock import Clock
 from muster.model.aside import Unread, asides_in
 from muster.model.json import Json, JsonObject
+from muster.model.node_type import NodeKind
 
 PURE_STEPS_IN_A_ROW = 100
 SHORT_DELAY = timedelta(seconds=1)
+
+log = logging.getLogger(__name__)
 
 
 class Driver:
@@ -72,7 +85,7 @@ class Driver:
                     return await self._let_go(live)
                 begun = self._announce(live, effects)
                 # Durable before anything follows from it; what parks or ends writes it with its checkpoint.
-                if live.owes_a_write:
+                if live.owes_a_write or live.closing():
                     await self._write(live, None)
                 if live.handed_on:
                     # What is said to have begun has to begin, or somebody would be asked about nothing.
@@ -85,6 +98,7 @@ class Driver:
                 else:
                     under_way += [self._begin(live, effect) for effect in effects]
                     settled, under_way = await self._wait(live, under_way)
+                await self._expire(live)
                 todo = await self._take(live, settled)
         finally:
             for task in under_way:
@@ -163,12 +177,33 @@ class Driver:
         events = [*((signal, now) for signal in signals), *outcomes, *((woken, now) for woken in due)]
         return [todo for event, at in events for todo in await self._happened(live, event, at)]
 
+    async def _expire(self, live: Live) -> None:
+        """Let nobody answer visits any more whose time is over. What was answered before counts, however late
+        it is noticed."""
+        now = self._clock.now()
+        late = [token for token in live.state.tokens if token.correlation and token.due and token.due <= now]
+        if not late:
+            return
+        closing = Closing(tuple((token.node, token.visit) for token in late), "its time was over")
+        reached = await until_it_works(
+            lambda: self._executions.expire(live.facts.id, live.fence, closing), NotWritten, _tell_away
+        )
+        live.receive(reached)
+
     def _note(self, live: Live, settled: Settled) -> tuple[Event, datetime]:
         """Put what has settled into the journal, and say what it means and when it came: the same time for
         the row and for what is decided by it, so that a replay decides alike."""
         now = self._clock.now()
         row, event = _record(live, settled, now, self._chance())
         live.rows.append(row)
+        live.answers.pop((row.node, row.visit), None)
+        outcome = settled.outcome
+        if isinstance(outcome, Failure):
+            if live.program.steps[row.node].kind is NodeKind.WAIT:
+                live.closes.append((row.node, row.visit))
+        elif outcome.opens:
+            live.opens += outcome.opens
+            live.owes_a_write = True
         return event, now
 
     def _goes_on_shortly(self, live: Live) -> bool:
@@ -192,11 +227,26 @@ class Driver:
 
     async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
         gone, taken = (tuple(live.taken), ()) if checkpoint else ((), tuple(live.taken.items()))
-        progress = Progress(live.facts.id, live.fence, tuple(live.rows), checkpoint, gone, taken)
+        facts = live.facts
+        progress = Progress(
+            facts.id,
+            live.fence,
+            tuple(live.rows),
+            checkpoint,
+            gone,
+            taken,
+            tuple(live.opens),
+            live.closing(),
+            facts.parent_id,
+            live.program.concurrency is not None,
+        )
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)
-        live.rows.clear()
-        live.owes_a_write = False
+        live.written(progress)
+
+
+def _tell_away(away: Exception) -> None:
+    log.warning("what has run out cannot be closed yet: %s", away)
 
 
 def _stop(task: asyncio.Task[Settled]) -> None:
@@ -245,7 +295,7 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     began = live.began.pop((node, visit), settled.started_at)
     row = JournalRow(node, visit, "", live.seq, run.attempt, "completed", began, now)
     match outcome:
-        case Done(output, changes, warnings):
+        case Done(output, changes, warnings, _):
             live.failures.pop((node, visit), None)
             kept = None if changes == output else changes
             done = row._replace(output=output, changes=kept, warnings=warnings)
@@ -255,11 +305,11 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             parked = row._replace(
                 status=outcome.status,
                 completed_at=None,
-                output=outcome.output,
+                output=_while_waiting(outcome),
                 due=outcome.due,
                 error=outcome.error,
             )
-            return parked, Suspended(node, visit, outcome.phase, outcome.due)
+            return parked, Suspended(node, visit, outcome.phase, outcome.due, outcome.correlation)
         case Failure():
             delay = live.program.policies[node].delay_after(run.attempt, outcome, chance)
             error = live.fail(node, visit, run.attempt, outcome, now)
@@ -272,6 +322,14 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             assert_never(outcome)
 
 
+def _while_waiting(outcome: Suspend) -> Json:
+    """What the journal shows of a node that waits, and replays it from."""
+    if not outcome.correlation:
+        return outcome.output
+    shown = outcome.output if isinstance(outcome.output, dict) else {}
+    return {**shown, "correlationId": outcome.correlation}
+
+
 def _error(failure: Failure | None) -> JsonObject | None:
     return {"type": failure.type, "message": failure.message} if failure else None
 
@@ -280,6 +338,8 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
     """Where the execution stands, for whoever takes it up next."""
     state = live.state
     document: JsonObject = {**encode(state), "outputs": state.outputs, "seq": live.seq}
+    if kept := answers_to_keep(live):
+        document["answers"] = kept
     standing = next((token.node for token in state.tokens), None)
     ending = state.ending
     status, output, problem = state.status, None, ending.failure if ending else None

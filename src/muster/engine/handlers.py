@@ -4,14 +4,17 @@ A handler maps parameters to an outcome. It never sleeps, polls, opens a transac
 the engine; what it needs of the outside it is constructed with.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+from muster.engine.items import Item
 from muster.engine.masking import NOTHING, Mask
+from muster.engine.ports import JournalRow, Opening
 from muster.engine.state import Failure, Phase
 from muster.expr import Scope
+from muster.kit.ids import named_id
 from muster.model.json import Json, JsonObject
 
 
@@ -19,8 +22,8 @@ class Call(NamedTuple):
     """One attempt at one visit of a node, or at one item of it.
 
     `key` names the effect: a repeat after a crash has the same one, so that the far side can recognise it.
-    `answer` is what a woken wait was given. `mask` takes secrets out of what is kept elsewhere than in the
-    outcome, which passes it anyway.
+    `answer` is what a woken wait was given; None: its time is over. `mask` takes secrets out of what is kept
+    elsewhere than in the outcome, which passes it anyway. `depth` counts the executions above this one.
     """
 
     execution_id: str
@@ -34,6 +37,8 @@ class Call(NamedTuple):
     woken: bool = False
     answer: Json = None
     mask: Mask = NOTHING
+    fence: int = 0
+    depth: int = 0
 
     @property
     def now(self) -> datetime:
@@ -44,26 +49,39 @@ class Call(NamedTuple):
         place = f"{self.execution_id}:{self.node_id}:{self.visit}"
         return f"{place}:{self.item_key}" if self.item_key else place
 
+    def opening_id(self, item_key: str = "", place: int = 0) -> str:
+        """The id of what this attempt opens. Who tries the visit again, later or as its next owner, opens
+        something else: what was written before is known by its journal row."""
+        return named_id(self.now, f"{self.key}:{item_key}:{self.attempt}:{self.fence}", place)
+
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """It is done. `output` is kept under the node's id; `changes` are merged into the context."""
+    """It is done. `output` is kept under the node's id; `changes` are merged into the context. What it
+    `opens` goes its own way."""
 
     output: Json = None
     changes: JsonObject = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    opens: tuple[Opening, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
     """Park here until an answer comes (`WAITING`) or a time (`PAUSED`). `status` is the node's; `error` says
-    what went wrong, if that is why it parks."""
+    what went wrong, if that is why it parks.
+
+    What it `opens` is written with the journal row that says that the node waits. Only an answer with its
+    `correlation`, if it has one, wakes it; the journal keeps that as `correlationId` of the output.
+    """
 
     phase: Phase
     status: str
     due: datetime | None
     output: Json = None
     error: JsonObject | None = None
+    opens: tuple[Opening, ...] = ()
+    correlation: str = ""
 
 
 Outcome: TypeAlias = Done | Suspend | Failure
@@ -103,9 +121,33 @@ class Wait(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Visit:
+    """What a wait that opens one thing or many is given.
+
+    `config` is as written. `items` come resolved, one after the other; `at_once` says how many are to be
+    under way at a time, and None that the node goes over no list. `write` makes openings, and journal rows of
+    items, durable.
+    """
+
+    call: Call
+    config: JsonObject
+    items: Iterator[Item]
+    at_once: int | None
+    write: Callable[[Sequence[Opening], Sequence[JournalRow]], Awaitable[None]]
+
+
+class Opener(Protocol):
+    """A wait that looks something up before it parks or goes on, or that opens many things. It answers what
+    a failed one did nevertheless, too."""
+
+    async def __call__(self, visit: Visit) -> tuple[Outcome, Json]: ...
+
+
+@dataclass(frozen=True, slots=True)
 class Handlers:
     """Handlers by the registry's spelling of their node type."""
 
     effects: Mapping[str, Effect]
     pures: Mapping[str, Pure]
     waits: Mapping[str, Wait]
+    openers: Mapping[str, Opener] = field(default_factory=dict)

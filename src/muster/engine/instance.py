@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from muster.engine.drive import Driver
+from muster.engine.limits import limit_of
 from muster.engine.live import Live, begin, take_over, with_values
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
@@ -28,6 +29,7 @@ from muster.model.aside import Unread
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
+LOOK_AT_QUEUED_EVERY = 5.0
 LETTING_GO_SECONDS = 5.0
 # What brings its owner down five times in a row would bring down the sixth.
 MOST_TAKEOVERS = 5
@@ -90,24 +92,28 @@ class Instance:
         self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
         self._signals = Loop("signals", self._signals_pass, (NotWritten,))
         self._leases = Loop("leases", self._lease_pass, (NotWritten,))
+        self._queued = Loop("queued executions", self._queued_pass, (NotWritten,))
 
-    async def start(self, new: NewExecution) -> None:
+    async def start(self, new: NewExecution) -> ExecutionStatus:
         """Begin an execution: durable when this returns, and under way, or ready for whoever looks next if
-        this instance takes no work. Raises `NotWritten`."""
+        this instance takes no work, or queued. Raises `NotWritten`, or `BadConcurrencyKey`."""
         program, asked = await self._program(new.version_id), _loop_time()
         if program.search:
             new = replace(new, terms=terms_of(program.search, new.context))
-        if self.is_retired:
-            await self._executions.start(replace(new, owner=None))
-            return self._observer.started(new, program)
-        await self._executions.start(new)
+        if program.concurrency is not None:
+            limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
+            new = replace(new, limit=limit)
+        is_ours = not self.is_retired
+        runs = await self._executions.start(new if is_ours else replace(new, owner=None))
         self._observer.started(new, program)
-        return self._spawn(*begin(new, program), asked)
+        if runs and is_ours:
+            self._spawn(*begin(new, program), asked)
+        return ExecutionStatus.RUNNING if runs else ExecutionStatus.QUEUED
 
     async def run(self) -> None:
         """Look after everything until cancelled: first of all what this instance held before."""
         async with asyncio.TaskGroup() as loops:
-            for loop in (self._due, self._abandoned, self._signals, self._leases):
+            for loop in (self._due, self._abandoned, self._signals, self._leases, self._queued):
                 loops.create_task(loop.run())
 
     @property
@@ -118,6 +124,12 @@ class Instance:
     def wake(self) -> None:
         """Look for what is due now: somebody knows that there is something."""
         self._due.wake()
+
+    def look_now(self) -> None:
+        """Look for what is due, and for what has reached executions that are driven here, without waiting
+        for what is found."""
+        self._due.wake()
+        self._signals.wake()
 
     async def notice(self) -> None:
         """Look for signals and for what is due now: somebody has left some."""
@@ -185,6 +197,13 @@ class Instance:
         """Take over from instances that are gone."""
         return await self._take(self._executions.claim_abandoned(self.name.owner, CLAIMED_AT_ONCE))
 
+    async def admit_queued(self) -> int:
+        """Look again at what is queued."""
+        looked_at = await self._executions.admit_queued(CLAIMED_AT_ONCE)
+        if looked_at:
+            self.wake()
+        return looked_at
+
     async def renew(self) -> None:
         """Keep what is owned."""
         held, asked = [driven.live for driven in self._driven.values()], _loop_time()
@@ -220,6 +239,10 @@ class Instance:
     async def _signals_pass(self) -> float:
         await self.take_signals()
         return LOOK_EVERY
+
+    async def _queued_pass(self) -> float:
+        """Whoever ends lets the next one in by itself: this is for what no end tells of."""
+        return 0.0 if await self.admit_queued() == CLAIMED_AT_ONCE else LOOK_AT_QUEUED_EVERY
 
     async def _lease_pass(self) -> float:
         await self.renew()
@@ -319,6 +342,8 @@ class Instance:
             driven = self._driven.get(execution_id)
             if driven is not None and driven.live is live:
                 del self._driven[execution_id]
+            if live.concerns_others:
+                self.look_now()
 
 
 def _versions(taken: Sequence[OwnedExecution]) -> set[int]:

@@ -4,17 +4,20 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
-from muster.engine.advance import advance, at_attempt, in_doubt, resume
+from muster.engine.advance import advance, at_attempt, in_doubt, is_awaited, resume
 from muster.engine.codec import decode
 from muster.engine.doubt import BEGUN, asking, is_in_doubt
 from muster.engine.ports import (
     COMPENSATION,
     FIRST_FENCE,
+    Closing,
     JournalRow,
     NewExecution,
+    Opening,
     OwnedExecution,
+    Progress,
     Signal,
     SignalKind,
 )
@@ -34,6 +37,7 @@ from muster.engine.state import (
     State,
     Suspended,
     Todo,
+    Token,
     Undone,
     Woken,
 )
@@ -41,6 +45,7 @@ from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
 from muster.model.aside import asides_in, filled
 from muster.model.json import Json, JsonObject
+from muster.model.node_type import NodeKind
 
 MOST_FAILURES = 100
 
@@ -49,11 +54,13 @@ MOST_FAILURES = 100
 class Live:
     """Mutable, and so the affair of one task.
 
-    `rows` are not written yet; if they say what an effect did, this `owes_a_write`. `began` is when a visit
-    that is not over began, and `failures` are its failed attempts; `answers` are what woken visits were
-    given. Signals have `arrived`, and when they are `taken` they stay with the store until the next
-    checkpoint. `confirmed` is when, by the loop's clock, the lease was last known to be this instance's.
-    Where this is `handed_on`, nothing more begins here. By `terms` it is found; None: not known here.
+    `rows`, what waits open (`opens`) and the visits whose openings are to be closed (`closes`) are not
+    written yet; if they say what an effect did, or what is open, this `owes_a_write`. What an ending has
+    closed is `closed`. `began` is when a visit that is not over began, and `failures` are its failed
+    attempts; `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken`
+    they stay with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease
+    was last known to be this instance's. Where this is `handed_on`, nothing more begins here. By
+    `terms` it is found; None: not known here.
     """
 
     facts: Facts
@@ -62,6 +69,10 @@ class Live:
     state: State
     seq: int = 0
     rows: list[JournalRow] = field(default_factory=list)
+    opens: list[Opening] = field(default_factory=list)
+    closes: list[tuple[str, int]] = field(default_factory=list)
+    closed: set[tuple[str, int]] = field(default_factory=set)
+    has_opened: bool = False
     began: dict[tuple[str, int], datetime] = field(default_factory=dict)
     failures: dict[tuple[str, int], list[JsonObject]] = field(default_factory=dict)
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
@@ -129,8 +140,10 @@ class Live:
             case SignalKind.ANSWER:
                 node, visit = str(signal.payload["node"]), signal.payload["visit"]
                 assert isinstance(visit, int)
-                self.answers[node, visit] = signal.payload.get("answer")
-                return Woken(node, visit)
+                woken = Woken(node, visit, str(signal.payload.get("correlation", "")))
+                if is_awaited(self.state, woken):
+                    self.answers[node, visit] = signal.payload.get("answer")
+                return woken
             case SignalKind.DECIDE:
                 return self._decided(signal)
             case _:
@@ -172,13 +185,52 @@ class Live:
         left = any(asides_in(context)) or any(asides_in(outputs))
         self.state = self.state._replace(context=context, outputs=outputs, has_asides=left)
 
+    def closing(self) -> Closing | None:
+        """What is to be closed with the next write: what visits have left open that failed, and, once the
+        execution comes to its end, what still waits."""
+        ending = self.state.ending
+        left = [(token.node, token.visit) for token in self.state.tokens if ending and self._waits(token)]
+        visits = dict.fromkeys([*self.closes, *left])
+        if not visits:
+            return None
+        told = ending.failure.message if ending else "no longer waited for"
+        return Closing(tuple(visits), told, ending is not None and ending.compensate)
+
+    def _waits(self, token: Token) -> bool:
+        waits = self.program.steps[token.node].kind is NodeKind.WAIT and token.phase is not Phase.RUNNING
+        return waits and (token.node, token.visit) not in self.closed
+
+    @property
+    def concerns_others(self) -> bool:
+        """Whether others may have come due by what was written of this: its parent, its children, or who is
+        queued behind it."""
+        return self.has_opened or self.facts.parent_id is not None or self.program.concurrency is not None
+
+    def written(self, progress: Progress) -> None:
+        """What was noted is durable."""
+        self.has_opened = self.has_opened or bool(progress.opens or progress.closes)
+        self.rows.clear()
+        self.opens.clear()
+        self.closes.clear()
+        self.owes_a_write = False
+        if progress.closes and self.state.ending:
+            self.closed.update(progress.closes.visits)
+
     def scope(self, now: datetime, node: str = "", visit: int = 0, attempt: int = 1) -> Scope:
         return scope_of(self.facts, self.state, now, f"{node}/{visit}", attempt)
 
 
 def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
     """An execution at its start, and what is to be done first."""
-    facts = Facts(new.id, new.workflow_id, new.version_id, new.institute_id, new.started_at, program.vars)
+    facts = Facts(
+        new.id,
+        new.workflow_id,
+        new.version_id,
+        new.institute_id,
+        new.started_at,
+        program.vars,
+        new.parent_id,
+    )
     live = Live(facts, FIRST_FENCE, program, State(), terms=new.terms)
     return live, live.happen(Started(new.context), new.started_at)
 
@@ -188,7 +240,14 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     was under way when its last owner went, again. Raises `Unread` where deciding reads a value that is aside:
     it goes into `owned`, see `with_values`."""
     facts = Facts(
-        owned.id, owned.workflow_id, owned.version_id, owned.institute_id, owned.started_at, program.vars
+        owned.id,
+        owned.workflow_id,
+        owned.version_id,
+        owned.institute_id,
+        owned.started_at,
+        program.vars,
+        owned.parent_id,
+        owned.depth,
     )
     outputs = owned.state.get("outputs", {})
     seq = owned.state.get("seq", 0)
@@ -196,6 +255,9 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     assert isinstance(seq, int)
     state = decode(owned.state, owned.context, outputs)._replace(has_asides=owned.has_asides)
     live = Live(facts, owned.fence, program, state, seq)
+    live.answers = _answers_of(owned.state)
+    if owned.fence == FIRST_FENCE and owned.signals:
+        return live, _first_of_all(live, owned)
     if not owned.state:
         live.happen(Started(owned.context), owned.started_at)
     history: list[JournalRow | Signal] = [*owned.journal, *owned.signals]
@@ -232,6 +294,30 @@ def _ask(live: Live, journal: Iterable[JournalRow]) -> None:
         if row.status == BEGUN and in_doubt(live.state, row.node, row.visit):
             live.seq += 1
             live.rows.append(asking(row, live.seq))
+
+
+def _first_of_all(live: Live, owned: OwnedExecution) -> tuple[Todo, ...]:
+    """Begin what nobody has owned before. What has reached it by now comes first: one that was cancelled
+    before its turn runs no node, and one that is held begins when it is released."""
+    live.receive(owned.signals)
+    todo: tuple[Todo, ...] = ()
+    for event in live.take_signals():
+        if isinstance(event, Held | Released):
+            live.state = live.state._replace(held=isinstance(event, Held))
+        else:
+            todo += live.happen(event, owned.started_at)
+    return todo + live.happen(Started(owned.context), owned.started_at)
+
+
+def answers_to_keep(live: Live) -> list[Json]:
+    """The answers of visits that are woken and have not run yet: the execution is held, or handed on."""
+    woken = [(token.node, token.visit) for token in live.state.tokens if token.woken]
+    return [[*visit, live.answers[visit]] for visit in woken if visit in live.answers]
+
+
+def _answers_of(state: JsonObject) -> dict[tuple[str, int], Json]:
+    kept: Any = state.get("answers", [])
+    return {(node, visit): answer for node, visit, answer in kept}
 
 
 def _replay(live: Live, row: JournalRow) -> None:
@@ -278,6 +364,11 @@ def _event_of(row: JournalRow) -> Event | None:
         case "paused":
             return Suspended(row.node, row.visit, Phase.PAUSED, row.due)
         case _ if row.status.startswith("waiting"):
-            return Suspended(row.node, row.visit, Phase.WAITING, row.due)
+            return Suspended(row.node, row.visit, Phase.WAITING, row.due, _correlation(row.output))
         case _:
             return None
+
+
+def _correlation(output: Json) -> str:
+    found = output.get("correlationId") if isinstance(output, dict) else None
+    return found if isinstance(found, str) else ""

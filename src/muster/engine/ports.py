@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.json import Json, JsonObject
@@ -50,14 +50,87 @@ class SignalKind(StrEnum):
 class Signal:
     """Kept until the execution's next checkpoint holds what it did, so none is lost with its owner.
 
-    An answer names the `node` and `visit` that it is for. `seq` is its place among the rows of the journal;
-    None: nobody has taken it yet, or not written anything since.
+    An answer names the `node` and `visit` that it is for, and the `correlation` of what it answers. `seq` is
+    its place among the rows of the journal; None: nobody has taken it yet, or not written anything since.
     """
 
     id: int
     kind: SignalKind
     payload: JsonObject
     seq: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many executions with this key are under way at once; the others are queued."""
+
+    key: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChildOpening:
+    """An execution to be started by a visit, or by one item of it.
+
+    `awaited`: it answers the visit when it has ended. Of a list's children, `at_once` are started at a time,
+    in the order of their `place`s; one whose item is under way or done is not opened again.
+    """
+
+    id: str
+    node: str
+    visit: int
+    workflow_id: str
+    version_id: int
+    institute_id: str
+    depth: int
+    context: JsonObject
+    started_at: datetime
+    awaited: bool = True
+    limit: Limit | None = None
+    item_key: str = ""
+    place: int = 0
+    at_once: int = 1
+    stops: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListOpening:
+    """A list whose children are opened batch by batch: it is not over before it is `complete`, however soon
+    the first of them end."""
+
+    id: str
+    node: str
+    visit: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalOpening:
+    """A decision that people are asked for."""
+
+    id: str
+    node: str
+    visit: int
+    workflow_id: str
+    institute_id: str
+    assignees: tuple[str, ...]
+    created_at: datetime
+    title: str | None = None
+    message: str | None = None
+    form: JsonObject | None = None
+    expires_at: datetime | None = None
+
+
+Opening: TypeAlias = ChildOpening | ListOpening | ApprovalOpening
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Whatever these visits have opened is no longer wanted: nobody waits for it."""
+
+    visits: tuple[tuple[str, int], ...]
+    reason: str
+    compensate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +160,7 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True)
 class NewExecution:
     """An execution about to be written, owned by who writes it; without an owner, due at once for anyone.
-    `terms` are what it is found by, besides its tags."""
+    Its `limit` may have it queued instead. `terms` are what it is found by, besides its tags."""
 
     id: str
     workflow_id: str
@@ -101,6 +174,7 @@ class NewExecution:
     tags: tuple[str, ...] = ()
     parent_id: str | None = None
     terms: tuple[str, ...] = ()
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +195,15 @@ class OwnedExecution:
     journal: Sequence[JournalRow]
     signals: Sequence[Signal] = ()
     has_asides: bool = False
+    parent_id: str | None = None
+    depth: int = 0
 
 
 class Progress(NamedTuple):
-    """What an owner writes at once: journal rows, and perhaps where the execution now stands. The signals
-    that the checkpoint has taken account of go with it; of those `taken` since the last one the places are
-    noted, by their numbers."""
+    """What an owner writes at once: journal rows, what waits open and no longer need, and perhaps where the
+    execution now stands. The signals that the checkpoint has taken account of go with it; of those `taken`
+    since the last one the places are noted, by their numbers. Who ends tells its parent, and, if it
+    `is_limited`, who is queued behind it."""
 
     execution_id: str
     fence: int
@@ -134,6 +211,10 @@ class Progress(NamedTuple):
     checkpoint: Checkpoint | None = None
     signals: tuple[int, ...] = ()
     taken: tuple[tuple[int, int], ...] = ()
+    opens: tuple[Opening, ...] = ()
+    closes: Closing | None = None
+    parent_id: str | None = None
+    is_limited: bool = False
 
 
 class Lost(Exception):
@@ -148,12 +229,19 @@ class Executions(Protocol):
     """Executions and their journal. Every write of an owner carries its fence. Whatever is asked raises
     `NotWritten` if the store is away."""
 
-    async def start(self, new: NewExecution) -> None:
-        """Durable, running and owned (or ready for anyone) when this returns. Raises `NotWritten`."""
+    async def start(self, new: NewExecution) -> bool:
+        """Durable when this returns: True if it is running and owned (or ready for anyone), False if its
+        limit has it queued. Raises `NotWritten`."""
         ...
 
     async def write(self, progress: Progress) -> None:
         """Durable when this returns. Raises `NotWritten`, or `Lost`: the fence has moved on."""
+        ...
+
+    async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:
+        """Close what these visits have opened, because their time is over, and say what has reached the
+        execution. What was answered before is among it; what was not can no longer be answered.
+        Raises `NotWritten`, or `Lost`."""
         ...
 
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
@@ -189,6 +277,11 @@ class Executions(Protocol):
     async def release(self, owner: str) -> int:
         """Let go of all that this owner holds, under new fences: it writes nothing more, and whoever looks
         next takes them. Says how many there were."""
+        ...
+
+    async def admit_queued(self, limit: int) -> int:
+        """Look again at executions that are queued and whose time for it has come; how many they were. What
+        their limits have room for becomes due."""
         ...
 
     async def next_due(self) -> datetime | None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from muster.definitions.durations import parse_duration
 from muster.engine.graph import Graph, compile_graph
 from muster.engine.items import Body, compile_body
+from muster.engine.limits import Concurrency, compile_concurrency
 from muster.engine.masking import reads_secrets
 from muster.engine.retry import RetryPolicy
 from muster.expr import Template, compile_template
@@ -48,6 +49,7 @@ class Program:
     search: tuple[PlainPath, ...] = ()
     workflow: str = ""
     asks: frozenset[str] = frozenset()
+    concurrency: Concurrency | None = None
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -63,6 +65,7 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         search=tuple(_paths(definition.search)),
         workflow=definition.key or definition.name or "",
         asks=frozenset(node_id for node_id, step in steps.items() if _asks(step)),
+        concurrency=compile_concurrency(definition.concurrency),
     )
 
 

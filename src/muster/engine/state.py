@@ -46,6 +46,7 @@ class Token(NamedTuple):
 
     `woken`: it was parked and is to look at its answer. `lineage` holds the visits of `join: any` nodes that
     this token descends from: it tells a loop's next round from a slower brother of the last one.
+    `correlation` names what a waiting token has opened: an answer to anything else is not for it.
     """
 
     node: str
@@ -55,6 +56,7 @@ class Token(NamedTuple):
     due: datetime | None = None
     woken: bool = False
     lineage: tuple[tuple[str, int], ...] = ()
+    correlation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +163,16 @@ class Suspended:
     visit: int
     phase: Phase
     due: datetime | None
+    correlation: str = ""
 
 
 class Woken(NamedTuple):
-    """What a parked visit stood for has come: its answer, or its time."""
+    """What a parked visit stood for has come: its answer, or its time. With a `correlation` it is the answer
+    to what was opened under that name, and to nothing else."""
 
     node: str
     visit: int
+    correlation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

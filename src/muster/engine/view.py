@@ -32,7 +32,7 @@ class Layered(Mapping[str, Json]):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What never changes about an execution."""
+    """What never changes about an execution. `depth` counts the executions above it."""
 
     id: str
     workflow_id: str
@@ -40,6 +40,8 @@ class Facts:
     institute_id: str
     started_at: datetime
     vars: JsonObject = field(default_factory=dict)
+    parent_id: str | None = None
+    depth: int = 0
 
 
 def scope_of(facts: Facts, state: State, now: datetime, place: str = "", attempt: int = 1) -> Scope:

@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from muster.kit.clock import Clock, SystemClock
@@ -22,9 +22,15 @@ class TimeOrderedIds:
         self._clock = clock or SystemClock()
 
     def new(self) -> str:
-        milliseconds = int(self._clock.now().timestamp() * 1000)
-        bits = milliseconds << 80 | 0x7 << 76 | secrets.randbits(12) << 64 | 0b10 << 62 | secrets.randbits(62)
-        return str(uuid.UUID(int=bits))
+        return _uuid7(self._clock.now(), secrets.randbits(74))
+
+
+def named_id(at: datetime, name: str, place: int = 0) -> str:
+    """The id of something that has a name: the same time and name give the same id. What is made at the same
+    time sorts by its place."""
+    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
+    moment = at + timedelta(milliseconds=place >> 12)
+    return _uuid7(moment, (place & 0xFFF) << 62 | int.from_bytes(digest) >> 2)
 
 
 def derived_id(parent: str, name: str) -> str:
@@ -39,3 +45,10 @@ def derived_id(parent: str, name: str) -> str:
 def time_of(identity: str) -> datetime:
     """When an id was made, to the millisecond."""
     return datetime.fromtimestamp((uuid.UUID(identity).int >> 80) / 1000, UTC)
+
+
+def _uuid7(at: datetime, rest: int) -> str:
+    """48 bits of milliseconds, and 74 bits that tell apart what was made in the same one."""
+    milliseconds = int(at.timestamp() * 1000)
+    high, low = rest >> 62, rest & (1 << 62) - 1
+    return str(uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low))

@@ -20,6 +20,7 @@ class ExecutionRow:
     status: str
     trigger_id: str | None
     idempotency_key: str | None
+    parent_id: str | None
     current_node_id: str | None
     resume_at: datetime | None
     resumed_by: str | None

@@ -66,4 +66,4 @@ def pure_handlers() -> Mapping[str, Pure]:
 
 def wait_handlers() -> Mapping[str, Wait]:
     """What parks the nodes that need nothing of the outside, by their types' names in upper case."""
-    return {"DELAY": delay.delay}
+    return {"DELAY": delay.delay, "APPROVAL": approval.approval}

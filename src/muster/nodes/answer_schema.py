@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
@@ -11,10 +12,14 @@ from jsonschema.validators import extend
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from muster.definitions.pointers import child
 from muster.expr import ExpressionError
 from muster.expr.patterns import matches
 from muster.model.json import Json, JsonObject
+from muster.model.problems import Problem
 from muster.nodes.resolved import BadParameter
+
+MOST_FAULTS = 100
 
 
 def _finds(pattern: str, text: str) -> bool:
@@ -98,6 +103,29 @@ def fault_of(schema: Json, value: Json) -> str | None:
         return None
     place = "/".join(str(step) for step in found.absolute_path)
     return f"`/{place}` breaks the rule `{found.validator or 'false'}`"
+
+
+def faults_of(schema: JsonObject, value: Json) -> list[Problem]:
+    """Everything about the value that does not fit, each by its place; nothing: it fits. Raises
+    `BadParameter` for a schema that is none."""
+    try:
+        found = list(islice(_checking(json.dumps(schema)).iter_errors(value), MOST_FAULTS))
+    except (SchemaError, Unresolvable, RecursionError):
+        raise BadParameter("the form is no JSON Schema that can be used") from None
+    return [problem for fault in found for problem in _problems(fault)]
+
+
+def _problems(fault: ValidationError) -> Iterator[Problem]:
+    place, rule = child("", *fault.absolute_path), fault.validator
+    if rule == "required" and isinstance(fault.instance, dict) and isinstance(fault.validator_value, list):
+        for name in fault.validator_value:
+            if name not in fault.instance:
+                yield Problem("MISSING", child(place, name), f"The field `{name}` is missing.")
+    elif rule in ("type", "enum", "const", "minimum", "maximum", "minLength", "maxLength", "format"):
+        wanted = json.dumps(fault.validator_value)
+        yield Problem("INVALID_VALUE", place, f"It breaks the rule `{rule}`: {wanted}.")
+    else:
+        yield Problem("INVALID_VALUE", place, f"It breaks the rule `{rule or 'false'}`.")
 
 
 def _first_fault(schema: JsonObject, value: Json) -> ValidationError | None:

@@ -1,7 +1,9 @@
 """Reading resolved parameters: an expression may have given anything, whatever the schema hoped for."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
+from muster.definitions.durations import parse_duration
 from muster.expr import ExpressionError, to_text
 from muster.expr.convert import kind_of
 from muster.model.json import Json, JsonView
@@ -37,6 +39,17 @@ def object_of(value: Json, name: str) -> JsonView:
     if not isinstance(value, dict):
         raise BadParameter(f"`{name}` is {kind_of(value)}, where an object was expected")
     return value
+
+
+def deadline_of(params: JsonView, now: datetime) -> datetime | None:
+    """When the `timeout` that is given there is over; None: never. Raises `BadParameter`."""
+    given = params.get("timeout")
+    if given is None:
+        return None
+    try:
+        return now + parse_duration(given)
+    except (ValueError, OverflowError) as error:
+        raise BadParameter(f"`timeout`: {error}") from None
 
 
 def field_of_item(root: Mapping[str, Json], name: str) -> Json:

@@ -5,18 +5,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, select
 
 from muster.engine.actions import Note, Reopened
 from muster.engine.ports import NewExecution, SignalKind
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
+from muster.store.answers import reach
+from muster.store.child_ends import cancel_queued, parents_of_queued
+from muster.store.children import enter
 from muster.store.committer import GroupCommitter
 from muster.store.dead_letters import open_letters, resolve
-from muster.store.dialect import insert_new, insert_rows, lock_rows, now, update_rows
+from muster.store.dialect import insert_new, lock_rows, now, update_rows
 from muster.store.execution_rows import new_row
 from muster.store.finding import write_tags_and_terms
 from muster.store.large_values import OF_EXECUTIONS, Laying
+from muster.store.limits import NEXT_LOOK, Queued, lock_workflows, start_limited
 from muster.store.notes import Acted, acted, may_act, won, write_down
 from muster.store.tables import execution_signal, workflow_execution
 
@@ -53,29 +57,24 @@ class Signalling:
 def put_signals(connection: Connection, signals: Sequence[Sent]) -> list[bool]:
     """Keep signals for their executions' owners; who has none is due at once. Answers which were kept: those
     for executions that have not ended."""
-    rows = _locked(connection, {sent.execution_id for sent in signals})
+    ends = [sent.execution_id for sent in signals if sent.kind is SignalKind.CANCEL]
+    ids = {sent.execution_id for sent in signals}
+    rows = _locked(connection, ids | parents_of_queued(connection, ends))
     kept = [_is_for(sent, rows.get(sent.execution_id)) for sent in signals]
-    at = now(connection)
-    new = [
-        {
-            "execution_id": sent.execution_id,
-            "kind": sent.kind.value,
-            "payload": sent.payload,
-            "created_at": at,
-        }
-        for sent, keeps in zip(signals, kept, strict=True)
-        if keeps
-    ]
-    insert_rows(connection, execution_signal, new)
-    reached = {sent.execution_id for sent, keeps in zip(signals, kept, strict=True) if keeps}
-    parked = sorted(execution_id for execution_id in reached if rows[execution_id].owner is None)
-    if parked:
-        connection.execute(update(workflow_execution).where(E.id.in_(parked)).values(resume_at=at))
+    meant = [sent for sent, keeps in zip(signals, kept, strict=True) if keeps]
+    # What is queued has not begun: it is over at once, and nobody has to take it up for that.
+    over = [sent for sent in meant if _is_over_at_once(sent, rows[sent.execution_id])]
+    cancel_queued(connection, {sent.execution_id: sent.payload for sent in over})
+    reach(connection, [(sent.execution_id, sent.kind, sent.payload) for sent in meant if sent not in over])
     return kept
 
 
 def _is_for(sent: Sent, row: Row[Any] | None) -> bool:
     return row is not None and row.status not in FINAL and sent.fence in (None, row.fence)
+
+
+def _is_over_at_once(sent: Sent, row: Row[Any]) -> bool:
+    return sent.kind is SignalKind.CANCEL and row.status == ExecutionStatus.QUEUED
 
 
 def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
@@ -114,6 +113,8 @@ class Reopening:
 
     def write(self, connection: Connection, items: Sequence[tuple[Reopened, Note]]) -> Sequence[Acted]:
         allowed = may_act(connection, [note for _, note in items])
+        limited = [again for again, _ in items if again.limit is not None]
+        lock_workflows(connection, {again.before.row.workflow_id for again in limited})
         rows = _locked(connection, {again.before.row.id for again, _ in items})
         letters = open_letters(connection, sorted(rows))
         winners: dict[str, tuple[Reopened, Note]] = {}
@@ -128,6 +129,14 @@ class Reopening:
         reopened = [_reopened_row(laying, again, at) for again, _ in winners.values()]
         laying.write(connection)
         update_rows(connection, workflow_execution, reopened, ("id",))
+        enter(
+            connection,
+            [
+                Queued(key, again.before.row.workflow_id, again.limit)
+                for key, (again, _) in winners.items()
+                if again.limit is not None
+            ],
+        )
         audits = {number: winners[key][1].audit for key in winners for number in letters.get(key, [])}
         resolve(connection, audits, at)
         write_down(connection, [note for _, note in winners.values()], at)
@@ -145,10 +154,10 @@ def _reopened_row(laying: Laying, again: Reopened, at: datetime) -> dict[str, ob
     row: dict[str, object] = {
         "id": again.before.row.id,
         "workflow_version_id": again.version_id,
-        "status": ExecutionStatus.PAUSED.value,
+        "status": ExecutionStatus.QUEUED.value if again.limit else ExecutionStatus.PAUSED.value,
         "output": None,
         "fence": again.before.fence + 1,
-        "resume_at": at,
+        "resume_at": at + NEXT_LOOK if again.limit else at,
         "completed_at": None,
         "error_type": None,
         "error_message": None,
@@ -158,7 +167,8 @@ def _reopened_row(laying: Laying, again: Reopened, at: datetime) -> dict[str, ob
 
 
 class Beginning:
-    """Executions that no instance owns yet, due at once. One that is there already stays as it is."""
+    """Executions that no instance owns yet, due at once or queued. One that is there already stays as it
+    is."""
 
     key_may_repeat = True
     is_single_statement = False
@@ -167,10 +177,11 @@ class Beginning:
         allowed = may_act(connection, [note for _, note in items])
         begun = [item for item, may in zip(items, allowed, strict=True) if may]
         at, laying = now(connection), Laying(OF_EXECUTIONS)
-        rows = [new_row(laying, new, at) for new, _ in begun]
-        insert_new(connection, workflow_execution, rows, ("id",))
+        free = [new for new, _ in begun if new.limit is None]
+        insert_new(connection, workflow_execution, [new_row(laying, new, at) for new in free], ("id",))
         laying.write(connection)
-        write_tags_and_terms(connection, [new for new, _ in begun])
+        write_tags_and_terms(connection, free)
+        start_limited(connection, [new for new, _ in begun if new.limit is not None])
         write_down(connection, [note for _, note in begun], at)
         return [acted(may, True) for may in allowed]
 

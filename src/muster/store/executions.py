@@ -22,6 +22,7 @@ from sqlalchemy import (
 
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import (
+    Closing,
     JournalRow,
     Lost,
     NewExecution,
@@ -32,9 +33,11 @@ from muster.engine.ports import (
     SignalKind,
 )
 from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in
 from muster.model.json import Json, JsonObject
 from muster.store.acts import Sent, put_signals
+from muster.store.answers import FREE_TO_TAKE
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work
 from muster.store.dead_letters import write_letters
@@ -43,6 +46,8 @@ from muster.store.execution_rows import new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_item_outputs
 from muster.store.large_values import OF_EXECUTIONS, OF_JOURNAL, Laying, read_values, with_asides
+from muster.store.limits import StartingLimited, look_again
+from muster.store.openings import close, write_ends, write_openings
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
@@ -51,14 +56,6 @@ E = workflow_execution.c
 J = node_execution.c
 S = execution_signal.c
 JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
-# What may be taken up when it is due and nobody owns it: what is parked, what was handed on, and what was
-# started by an instance that drives nothing.
-FREE_TO_TAKE = (
-    ExecutionStatus.PAUSED,
-    ExecutionStatus.WAITING,
-    ExecutionStatus.RUNNING,
-    ExecutionStatus.RESUMING,
-)
 
 # Statements are made once: that takes several times as long as running them.
 AT = bindparam("at", type_=UtcTime())
@@ -85,7 +82,9 @@ RELEASED = (
     .values(owner=None, lease_until=None, resume_at=AT, fence=E.fence + 1)
 )
 RENEWED = update(workflow_execution).where(E.id.in_(IDS)).values(lease_until=bindparam("until"))
-NEXT_DUE = select(func.min(E.resume_at)).where(E.resume_at.is_not(None), E.owner.is_(None))
+NEXT_DUE = select(func.min(E.resume_at)).where(
+    E.resume_at.is_not(None), E.owner.is_(None), E.status.in_(FREE_TO_TAKE)
+)
 JOURNALS = select(node_execution).where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM))
 SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
 TAKEN: Mapping[str, object] = {
@@ -153,7 +152,7 @@ class Progressing:
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
-        locked = _locked(connection, {item.execution_id for item in items})
+        locked = _locked(connection, {each for item in items for each in _concerned(item)})
         owned = [_fence(locked, item) == item.fence for item in items]
         # One that has ended under this very fence was written before, by a commit whose answer got lost.
         kept = [
@@ -165,7 +164,16 @@ class Progressing:
         _note_signals(connection, kept)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
         _forget_takeovers(connection, [item for item in kept if locked[item.execution_id].takeovers])
+        if any(item.opens or item.closes or item.parent_id or item.is_limited for item in kept):
+            write_openings(connection, kept)
+            write_ends(connection, kept)
         return owned
+
+
+def _concerned(item: Progress) -> tuple[str, ...]:
+    """Its execution, and the parent that is told of its end."""
+    ends = item.checkpoint is not None and item.checkpoint.is_final
+    return (item.execution_id, item.parent_id) if ends and item.parent_id else (item.execution_id,)
 
 
 def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
@@ -249,12 +257,16 @@ class ExecutionRepository:
     def __init__(self, database: Database, committer: GroupCommitter, lease: timedelta) -> None:
         self._database, self._committer, self._lease = database, committer, lease
         self._starting, self._progressing = Starting(lease), Progressing()
+        self._starting_limited = StartingLimited(lease)
 
-    async def start(self, new: NewExecution) -> None:
+    async def start(self, new: NewExecution) -> bool:
         try:
+            if new.limit is not None:
+                return await self._committer.submit(self._starting_limited, new, new.id)
             await self._committer.submit(self._starting, new, new.id)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
+        return True
 
     async def write(self, progress: Progress) -> None:
         try:
@@ -264,9 +276,26 @@ class ExecutionRepository:
         if not mine:
             raise Lost(f"execution {progress.execution_id} is another's")
 
+    async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:
+        def work(connection: Connection) -> Sequence[Signal] | None:
+            row = _locked(connection, {execution_id}).get(execution_id)
+            if row is None or row.fence != fence:
+                return None
+            close(connection, execution_id, closing, ApprovalStatus.EXPIRED)
+            reached = connection.execute(SIGNALS_OF, {"ids": [execution_id]})
+            return _signals_of(reached).get(execution_id, ())
+
+        signals = await self._write(work)
+        if signals is None:
+            raise Lost(f"execution {execution_id} is another's")
+        return signals
+
     async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
         sent = Sent(execution_id, kind, payload)
         return await self._write(lambda connection: put_signals(connection, [sent])[0])
+
+    async def admit_queued(self, limit: int) -> int:
+        return await self._write(lambda connection: look_again(connection, limit))
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
         return await self._read(
@@ -381,6 +410,8 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         journal=journal,
         signals=signals,
         has_asides=bool(row.aside) or any(map(holds_asides, journal)),
+        parent_id=row.parent_execution_id,
+        depth=row.depth,
     )
 
 

@@ -18,7 +18,6 @@ from muster.api.shapes import Shape
 from muster.api.strict import StrictRoute
 from muster.engine.actions import By, Verdict
 from muster.engine.actions import Retry as RetryHow
-from muster.engine.state import ExecutionStatus
 from muster.model.access import Caller, Role
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
@@ -103,8 +102,8 @@ async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Res
 @_action("replay", "Start anew with what it was started with", "once more", shape=Started, status=202)
 async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
-    execution_id = await parts.actions.replay(id, By(caller, body.reason))
-    return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)
+    begun = await parts.actions.replay(id, By(caller, body.reason))
+    return answer(Started(execution_id=begun.id, status=begun.status), 202)
 
 
 async def _shown(parts: Parts, execution_id: str, caller: Caller) -> Response:

@@ -15,9 +15,8 @@ from muster.api.routes.executions import start_of
 from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
 from muster.definitions.library import NotFound
-from muster.engine.control import Conflict, Start
+from muster.engine.control import Begun, Conflict, Start
 from muster.engine.ports import NotWritten
-from muster.engine.state import ExecutionStatus
 from muster.model.access import Role
 from muster.model.json import Json
 from muster.model.problems import AuthorError
@@ -70,16 +69,16 @@ def _read(item: Json) -> Start | Refused:
         return refused
 
 
-def _check_written(outcomes: Sequence[str | BaseException]) -> None:
+def _check_written(outcomes: Sequence[Begun | BaseException]) -> None:
     """If nothing at all could be written, that is the answer."""
     away = [outcome for outcome in outcomes if isinstance(outcome, NotWritten)]
     if away and len(away) == len(outcomes):
         raise away[0]
 
 
-def _result(outcome: str | BaseException, parts: Parts) -> Started | Rejected:
-    if isinstance(outcome, str):
-        return Started(execution_id=outcome, status=ExecutionStatus.RUNNING)
+def _result(outcome: Begun | BaseException, parts: Parts) -> Started | Rejected:
+    if isinstance(outcome, Begun):
+        return Started(execution_id=outcome.id, status=outcome.status)
     refused = _refused(outcome, parts)
     errors = [ProblemEntry.model_validate(problem) for problem in refused.problems]
     return Rejected(error=NotStarted(code=refused.code, message=refused.detail, errors=errors))

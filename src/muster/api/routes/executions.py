@@ -62,11 +62,11 @@ _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
 )
 async def execute(request: Request, caller: Operator, parts: Given, wait: Wait = None) -> Response:
     body = await read_body(request, Execute, parts.body_limit)
-    execution_id = await parts.control.start(start_of(body), caller)
+    begun = await parts.control.start(start_of(body), caller)
     if wait is None:
-        return answer(Started(execution_id=execution_id, status=ExecutionStatus.RUNNING), 202)
-    came = await parts.control.wait(execution_id, caller, wait)
-    return answer(outcome_of(execution_id, came), 200 if came.status in FINAL else 202)
+        return answer(Started(execution_id=begun.id, status=begun.status), 202)
+    came = await parts.control.wait(begun.id, caller, wait)
+    return answer(outcome_of(begun.id, came), 200 if came.status in FINAL else 202)
 
 
 def start_of(body: Execute) -> Start:

@@ -84,8 +84,8 @@ async def _run(
             saved = await house.library.create(document, caller)
         except Invalid as invalid:
             raise Stop("\n".join(map(_said, invalid.problems)), FAILED) from None
-        execution = await house.control.start(Start(saved.workflow.id, context), caller)
-        return await _show_until_it_ends(house.control, execution, caller, console)
+        begun = await house.control.start(Start(saved.workflow.id, context), caller)
+        return await _show_until_it_ends(house.control, begun.id, caller, console)
 
 
 def _said(problem: "Problem") -> str:

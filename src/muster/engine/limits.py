@@ -1,0 +1,43 @@
+"""How many executions of a workflow may be under way at once, and which of them count together."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.engine.ports import Limit
+from muster.expr import ExpressionError, Scope, Template, compile_template, to_text
+from muster.model.json import JsonObject
+
+
+class BadConcurrencyKey(Exception):
+    """The key of a workflow's concurrency limit cannot be computed; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concurrency:
+    """What a definition says of it. Without a key all executions of the workflow count together."""
+
+    key: Template
+    most: int
+
+
+def compile_concurrency(given: JsonObject | None) -> Concurrency | None:
+    most = None if given is None else given.get("limit")
+    if given is None or not isinstance(most, int):
+        return None
+    return Concurrency(compile_template(given.get("key", "")), most)
+
+
+def limit_of(
+    concurrency: Concurrency | None, workflow_id: str, context: JsonObject, now: datetime
+) -> Limit | None:
+    """The limit that an execution of this workflow is under when it starts with this context. Raises
+    `BadConcurrencyKey`."""
+    if concurrency is None:
+        return None
+    try:
+        key = to_text(concurrency.key.resolve(Scope(context, now, workflow_id)))
+    except ExpressionError as error:
+        raise BadConcurrencyKey(f"The workflow's concurrency key: {error}") from None
+    # A digest, since a key may be of any length. Each workflow counts its own.
+    return Limit(hashlib.sha256(f"{workflow_id}\n{key}".encode()).hexdigest(), concurrency.most)

@@ -1,0 +1,187 @@
+"""What becomes of a visit's children: they end and are told to it, or it gives them up."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, select, update
+
+from muster.engine.ports import Closing, Limit, SignalKind
+from muster.engine.state import FINAL, ExecutionStatus, Failure
+from muster.model.json import Json, JsonObject
+from muster.store import limits
+from muster.store.answers import Answer, give, reach
+from muster.store.children import (
+    JOURNAL_KEY,
+    PLACE_OF_LIST,
+    WAITING,
+    C,
+    E,
+    J,
+    Place,
+    answers_of_lists,
+    enter,
+)
+from muster.store.dialect import now, update_rows
+from muster.store.tables import execution_child, node_execution, workflow_execution
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How an execution that has a parent came to its end."""
+
+    id: str
+    status: ExecutionStatus
+    output: Json = None
+    failure: Failure | None = None
+
+    @property
+    def error(self) -> JsonObject | None:
+        if self.status is ExecutionStatus.COMPLETED:
+            return None
+        failure = self.failure or Failure("Failed", "it has failed")
+        return {"type": failure.type, "message": failure.message, "executionId": self.id}
+
+    def answer(self) -> JsonObject:
+        told: JsonObject = {"executionId": self.id, "status": self.status.value}
+        return {**told, "output": self.output, "error": self.error}
+
+
+def tell_parents(connection: Connection, ended: Sequence[Ended]) -> None:
+    """Children have ended: keep what came of them, start those whose turn it is, and answer the visits that
+    wait for nothing else. Their parents are locked."""
+    if not ended:
+        return
+    by_id = {each.id: each for each in ended}
+    those = C.child_execution_id.in_(sorted(by_id))
+    links = connection.execute(select(execution_child).where(those).order_by(C.place)).all()
+    if not links:
+        return
+    connection.execute(delete(execution_child).where(those))
+    _keep_items(connection, [(link, by_id[link.child_execution_id]) for link in links if link.item_key])
+    lists = _let_next_start(connection, [link for link in links if link.item_key], by_id)
+    single = [(_place(link), by_id[link.child_execution_id]) for link in links if not link.item_key]
+    answers = [Answer(*place, child.id, child.answer()) for place, child in single]
+    give(connection, answers + answers_of_lists(connection, lists))
+
+
+def _place(link: Row[Any]) -> Place:
+    return Place(link.execution_id, link.node_id, link.visit)
+
+
+def _keep_items(connection: Connection, items: Sequence[tuple[Row[Any], Ended]]) -> None:
+    """The journal of the parent says what came of each item."""
+    if not items:
+        return
+    at = now(connection)
+    rows = [
+        {
+            **{name: link._mapping[name] for name in JOURNAL_KEY},
+            "status": "failed" if child.error else "completed",
+            "output": None if child.error else child.output,
+            "error": child.error,
+            "completed_at": at,
+        }
+        for link, child in items
+    ]
+    update_rows(connection, node_execution, rows, JOURNAL_KEY)
+
+
+def _let_next_start(
+    connection: Connection, links: Sequence[Row[Any]], by_id: Mapping[str, Ended]
+) -> list[Place]:
+    """Who ends makes room for the next; unless it failed and its list is to stop there. Answers the lists."""
+    room: dict[Place, int] = defaultdict(int)
+    for link in links:
+        room[_place(link)] += not link.held
+    stopped = {_place(link) for link in links if link.stops and by_id[link.child_execution_id].error}
+    for place, count in sorted(room.items()):
+        in_turn = (*place.children(), C.held.is_(True), C.place > PLACE_OF_LIST)
+        held = select(C.child_execution_id).where(*in_turn)
+        if place in stopped:
+            _give_up(connection, place, held, "skipped", "not started: another item failed")
+            connection.execute(delete(execution_child).where(*in_turn))
+        elif count:
+            _start(connection, connection.scalars(held.order_by(C.place).limit(count)).all())
+    return sorted(room)
+
+
+def _start(connection: Connection, ids: Sequence[str]) -> None:
+    if not ids:
+        return
+    those = C.child_execution_id.in_(ids)
+    connection.execute(update(execution_child).where(those).values(held=False))
+    rows = connection.execute(
+        select(C.child_execution_id, E.workflow_id, C.concurrency_key, C.concurrency_limit)
+        .join_from(execution_child, workflow_execution, E.id == C.child_execution_id)
+        .where(those)
+    ).all()
+    limits.make_due(connection, [row.child_execution_id for row in rows if row.concurrency_key is None])
+    limited = [row for row in rows if row.concurrency_key is not None]
+    enter(
+        connection,
+        [
+            limits.Queued(
+                row.child_execution_id, row.workflow_id, Limit(row.concurrency_key, row.concurrency_limit)
+            )
+            for row in limited
+        ],
+    )
+
+
+def close_children(connection: Connection, parent_id: str, closing: Closing) -> None:
+    """Nobody waits for them any more: those that have not begun are over, the others are told to stop."""
+    for node, visit in closing.visits:
+        place = Place(parent_id, node, visit)
+        if connection.execute(select(C.place).where(*place.children()).limit(1)).first() is None:
+            continue
+        children = select(C.child_execution_id).where(*place.children(), C.place > PLACE_OF_LIST)
+        _give_up(connection, place, children, "failed", closing.reason)
+        live = select(E.id).where(E.id.in_(children), E.status.not_in(FINAL)).order_by(E.id)
+        told = connection.scalars(live.with_for_update()).all()
+        connection.execute(delete(execution_child).where(*place.children()))
+        payload: JsonObject = {"reason": closing.reason, "compensate": closing.compensate}
+        reach(connection, [(child, SignalKind.CANCEL, payload) for child in told])
+
+
+def _give_up(
+    connection: Connection, place: Place, children: Select[tuple[str]], status: str, reason: str
+) -> None:
+    """End children that have not begun, and say in the parent's journal what became of their items."""
+    keys = select(C.item_key).where(C.child_execution_id.in_(children), C.item_key != "")
+    error: JsonObject | None = {"type": "Cancelled", "message": reason} if status == "failed" else None
+    over = {"status": status, "error": error, "output": None, "completed_at": now(connection)}
+    rows = update(node_execution).where(
+        J.execution_id == place.execution_id,
+        J.node_id == place.node,
+        J.visit == place.visit,
+        J.item_key.in_(keys),
+        J.status == WAITING,
+    )
+    connection.execute(rows.values(over))
+    limits.end_queued(connection, children, reason)
+
+
+# --- by hand -----------------------------------------------------------------------------------------
+
+
+def parents_of_queued(connection: Connection, ids: Collection[str]) -> set[str]:
+    """Of executions that are about to be cancelled, and are queued: their parents, who are to be locked with
+    them. Their workflows are locked, which comes before."""
+    if not ids:
+        return set()
+    queued = select(E.id, E.parent_execution_id).where(E.id.in_(sorted(ids)), E.status == limits.QUEUED)
+    found = connection.execute(queued).all()
+    limits.lock_workflows_of(connection, [row.id for row in found])
+    return {row.parent_execution_id for row in found if row.parent_execution_id is not None}
+
+
+def cancel_queued(connection: Connection, cancelled: Mapping[str, JsonObject]) -> None:
+    """End executions that are queued, by their ids, for the reasons that are given."""
+    ended = []
+    for execution_id, payload in sorted(cancelled.items()):
+        failure = Failure("Cancelled", str(payload.get("reason") or "cancelled by hand"))
+        limits.end_queued(connection, [execution_id], failure.message)
+        ended.append(Ended(execution_id, ExecutionStatus.CANCELLED, None, failure))
+    tell_parents(connection, ended)

@@ -1,0 +1,75 @@
+"""What waits open and close, written in the fenced transaction of the journal row that says so."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from sqlalchemy import Connection
+
+from muster.engine.ports import ApprovalOpening, ChildOpening, Closing, ListOpening, Progress
+from muster.model.approval import ApprovalStatus
+from muster.model.aside import asides_in, filled
+from muster.model.json import Json
+from muster.store.approvals import close_approvals, open_approvals
+from muster.store.child_ends import Ended, close_children, tell_parents
+from muster.store.children import open_children, open_list
+from muster.store.large_values import read_values
+from muster.store.limits import leave
+
+
+def write_openings(connection: Connection, items: Sequence[Progress]) -> None:
+    """Close what is no longer wanted, then open. The executions' rows are locked, and their owners' fences
+    have been compared."""
+    for item in items:
+        if item.closes is not None:
+            close(connection, item.execution_id, item.closes, ApprovalStatus.CANCELLED)
+        if item.opens:
+            _open(connection, item)
+
+
+def close(connection: Connection, execution_id: str, closing: Closing, approvals: ApprovalStatus) -> None:
+    close_children(connection, execution_id, closing)
+    close_approvals(connection, execution_id, closing, approvals)
+
+
+def _open(connection: Connection, item: Progress) -> None:
+    children: list[ChildOpening] = []
+    approvals: list[ApprovalOpening] = []
+    lists: list[ListOpening] = []
+    for opening in item.opens:
+        match opening:
+            case ChildOpening():
+                children.append(opening)
+            case ApprovalOpening():
+                approvals.append(opening)
+            case ListOpening():
+                lists.append(opening)
+            case _:
+                assert_never(opening)
+    open_approvals(connection, item.execution_id, approvals)
+    for begun in lists:
+        if not begun.complete:
+            open_list(connection, item.execution_id, begun)
+    open_children(connection, item.execution_id, children)
+    for complete in lists:
+        if complete.complete:
+            open_list(connection, item.execution_id, complete)
+
+
+def write_ends(connection: Connection, items: Sequence[Progress]) -> None:
+    """Tell those whom it concerns that executions have ended: parents, and who is queued behind them."""
+    ended = [item for item in items if item.checkpoint is not None and item.checkpoint.is_final]
+    tell_parents(connection, [_ended(connection, item) for item in ended if item.parent_id is not None])
+    leave(connection, {item.execution_id for item in ended if item.is_limited})
+
+
+def _ended(connection: Connection, item: Progress) -> Ended:
+    checkpoint = item.checkpoint
+    assert checkpoint is not None, "asked only of those that have ended"
+    output = _whole(connection, item.execution_id, checkpoint.output)
+    return Ended(item.execution_id, checkpoint.status, output, checkpoint.failure)
+
+
+def _whole(connection: Connection, execution_id: str, output: Json) -> Json:
+    """The output with what is aside put in: the parent has no access to what is the child's."""
+    digests = {aside.sha256 for aside in asides_in(output)}
+    return filled({"": output}, read_values(connection, execution_id, digests))[""] if digests else output

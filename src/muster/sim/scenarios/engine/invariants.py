@@ -5,7 +5,7 @@ The first kind is asked about every commit, of the rows before and after it; the
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster.engine.state import FINAL, Completed, Failed, Failure
@@ -133,6 +133,15 @@ def happens_again(seen: Snapshot, place: str) -> list[str]:
     return [f"happens again: {place}, although it is journaled as done"]
 
 
+def repeated_unasked(seen: Snapshot, place: str, asked: Collection[str]) -> list[str]:
+    """Asked by an effect that must not be repeated unasked, and is about to happen: nobody in this world asks
+    for that, and its start is durable."""
+    found = [f"repeated unasked: {place}"] if place in asked else []
+    if seen.journal.get(place) != "running":
+        found.append(f"repeated unasked: {place} begins, and is journaled as {seen.journal.get(place)}")
+    return found
+
+
 def stale_write(seen: Snapshot, execution: str, fence: int) -> list[str]:
     """Asked when a write was acknowledged, with what was seen before it was submitted."""
     row = seen.rows.get(execution)
@@ -206,13 +215,16 @@ def _events(journal: Sequence[Step]) -> Iterator[Completed | Failed]:
 
 
 def effect_counts(step: Step, definition: Definition, done: Counter[str]) -> list[str]:
-    """A sink that honours keys has done what is journaled as done, and has done it once."""
+    """A sink that honours keys has done what is journaled as done, and has done it once. What a person says
+    was done may not have been."""
     node = definition.node(step.node)
     if node.type != "TELL" or step.status not in ("completed", "compensated"):
         return []
     if "on" in node.config and not step.item:
         return []  # its items are looked at one by one
     count = done[step.place]
+    if node.in_doubt == "ask" and not step.item and count == 0:
+        return []
     return [] if count == 1 else [f"effect counts: {step.place} was done {count} times"]
 
 

@@ -9,12 +9,13 @@ from random import Random
 from sqlalchemy.exc import DBAPIError
 
 from muster.definitions.library import NotFound
-from muster.engine.actions import Actions, By, Retry
+from muster.engine.actions import Actions, By, Retry, Verdict
 from muster.engine.control import Conflict
 from muster.engine.ports import Executions, NotWritten, SignalKind
 from muster.model.access import Caller, How
 from muster.model.json import JsonObject
 from muster.sim.scenarios.engine.ledger import Ledger
+from muster.sim.scenarios.engine.workflows import ways_on
 from muster.store.database import CommitUnknown, Unavailable
 
 REFUSALS = (NotWritten, Unavailable, CommitUnknown, DBAPIError, Conflict, NotFound)
@@ -77,3 +78,6 @@ class People:
                 name, node, visit, _ = place.split(":")
                 answer: JsonObject = {"node": node, "visit": int(visit), "answer": "yes"}
                 await self._executions.signal(name, SignalKind.ANSWER, answer)
+                with suppress(Conflict):  # not everything that waits for somebody is in doubt
+                    done = Verdict(node, False, int(visit), ways_on(node, int(visit)))
+                    await self._actions.decide(name, SOMEBODY, done)

@@ -12,7 +12,7 @@ from muster.engine.handlers import Call, Done
 from muster.engine.state import Failure
 from muster.model.json import JsonObject
 from muster.sim.network import Channel
-from muster.sim.scenarios.engine.invariants import happens_again, place_of
+from muster.sim.scenarios.engine.invariants import happens_again, place_of, repeated_unasked
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.weather import Weather
 from muster.sim.scenarios.engine.workflows import routed
@@ -30,10 +30,12 @@ class Request:
     key: str
     place: str
     refuse: bool
+    once: bool = False
 
 
 class Sink:
-    """`done` counts how often each effect was done for a key that was new."""
+    """`done` counts how often each effect was done for a key that was new; `asked` are calls of nodes that
+    must not be repeated unasked."""
 
     def __init__(self, world: World, ledger: Ledger, weather: Weather) -> None:
         self._world, self._ledger, self._weather = world, ledger, weather
@@ -41,6 +43,7 @@ class Sink:
         self._requests: Channel[Request] = Channel(world, "sink", weather.over_network())
         self._waiting: dict[int, asyncio.Future[Done | Failure]] = {}
         self._keys: set[str] = set()
+        self.asked: set[str] = set()
         self.done: Counter[str] = Counter()
 
     async def tell(self, params: JsonObject, call: Call) -> Done | Failure:
@@ -48,6 +51,10 @@ class Sink:
         undoes = params.get("undo") is True
         place = place_of(call.execution_id, call.node_id, call.visit, "undo" if undoes else call.item_key)
         self._ledger.blame(happens_again(self._ledger.seen, place))
+        once = params.get("once") is True and not undoes
+        if once:
+            self._ledger.blame(repeated_unasked(self._ledger.seen, place, self.asked))
+            self.asked.add(place)
         process = current_process()
         assert process is not None, "effects are an instance's"
         number = len(self._waiting)
@@ -55,13 +62,13 @@ class Sink:
         if self._weather.strikes(process, "before the call"):
             await asyncio.get_running_loop().create_future()  # for ever: it is dead
         self._requests.faults = self._weather.over_network()
-        self._requests.send(Request(number, call.key, place, params.get("refuse") is True))
+        self._requests.send(Request(number, call.key, place, params.get("refuse") is True, once))
         self._weather.strikes(process, "after the call")
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 outcome = await answer
         except TimeoutError:
-            return Failure("NoAnswer", "the answer never came", retryable=True)
+            return Failure("NoAnswer", "the answer never came", retryable=True, unsure=True)
         return Done(outcome.output, routed(call)) if isinstance(outcome, Done) else outcome
 
     async def serve(self) -> None:
@@ -76,7 +83,7 @@ class Sink:
     def _outcome(self, request: Request) -> Done | Failure:
         if request.refuse:
             return Failure("Refused", "no")
-        if not self._weather.calm and self._chance.random() < 0.1:
+        if not request.once and not self._weather.calm and self._chance.random() < 0.1:
             return Failure("Busy", "later", retryable=True)
         if request.key not in self._keys:
             self._keys.add(request.key)

@@ -18,9 +18,12 @@ TYPES = {name: NodeType(name, kind, "", name, "", {}) for name, kind in KINDS.it
 
 
 def routed(call: Call, **changes: Json) -> JsonObject:
+    return {**ways_on(call.node_id, call.visit), **changes}
+
+
+def ways_on(node: str, visit: int) -> JsonObject:
     """What the edges after a node ask for: to go round again, a few times; and which of two ways to go."""
-    node, visit = call.node_id, call.visit
-    return {f"c_{node}": visit < ROUNDS, f"s_{node}": 1 + visit % 2, **changes}
+    return {f"c_{node}": visit < ROUNDS, f"s_{node}": 1 + visit % 2}
 
 
 def set_(config: JsonObject, call: Call) -> Done | Failure:
@@ -81,13 +84,15 @@ def _random_node(chance: Random, name: str, names: list[str], undoable: float) -
     join = chance.choices([Join.ALL, Join.EACH], [9, 1])[0]
     match chance.choice(["SET", "TELL", "TELL", "TELL", "EACH", "SLEEP", "ASK"]):
         case "TELL" | "EACH" as kind:
+            once = kind == "TELL" and chance.random() < 0.3
             config = _random_list(chance) if kind == "EACH" else _random_call(chance)
             return Node(
                 name,
                 "TELL",
-                config,
+                {"once": True} if once else config,
                 is_start=name == "n0",
                 join=join,
+                in_doubt="ask" if once else None,
                 retry=_random_retry(chance),
                 timeout=chance.choice([None, None, "PT2S"]),
                 on_error=_random_on_error(chance, names[names.index(name) + 1 :]),

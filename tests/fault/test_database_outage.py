@@ -35,10 +35,13 @@ async def test_while_the_database_is_away_callers_are_told_and_what_ran_goes_on_
                 instance.start()
                 await instance.ready()
                 await _outlive_an_outage(instance, client, web.url("/"), called, go_on, postgres)
+                _judge_log([json.loads(line) for line in instance.log.read_text().splitlines()])
+                postgres.stop(IMMEDIATE)
+                assert await instance.end() == 0, "it ends when told to, database or not"
+                assert "Traceback" not in instance.log.read_text()
             finally:
                 instance.kill()
                 nursery.close()
-    _judge_log([json.loads(line) for line in instance.log.read_text().splitlines()])
 
 
 async def _outlive_an_outage(instance, client, url, called, go_on, postgres) -> None:

@@ -142,6 +142,22 @@ async def test_without_any_engine_what_was_accepted_waits_for_one(make: Make, da
     assert engine.is_up
 
 
+async def test_who_waits_for_an_execution_is_answered_when_its_instance_ends(
+    make: Make, database: Database
+) -> None:
+    instance = make("one")
+    await instance.ready()
+    nodes = [{"id": "wait", "type": "delay", "config": {"duration": 1, "unit": "hours"}}]
+    await post(instance, "/api/workflow", {"workflow": {"key": "long", "name": "Long", "nodes": nodes}}, 201)
+    waiting = asyncio.create_task(post(instance, "/api/workflow/execute?wait=60", {"key": "long"}, 202))
+    for _ in range(600):
+        if await live(database):
+            break
+        await asyncio.sleep(0.05)
+    assert await instance.end() == 0
+    assert (await waiting)["status"] == "PAUSED"
+
+
 async def test_each_worker_is_an_instance_of_its_own(make: Make) -> None:
     parent = make("host", MUSTER_WORKERS="2")
     await parent.ready()

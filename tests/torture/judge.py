@@ -36,12 +36,6 @@ async def live(database: Database) -> int:
     return await database.read(lambda connection: connection.execute(counted).scalar_one())
 
 
-async def orphans(database: Database) -> Sequence[str]:
-    """Those that live and have neither a lease nor a due time: nobody would ever look at them again."""
-    forgotten = select(E.id).where(E.status.not_in(ENDED), E.lease_until.is_(None), E.resume_at.is_(None))
-    return await database.read(lambda connection: connection.scalars(forgotten).all())
-
-
 async def most_takeovers(database: Database) -> int:
     """How often the unluckiest was taken over without having come any further."""
     return await database.read(lambda connection: connection.scalar(select(func.max(E.takeovers)))) or 0

@@ -15,12 +15,13 @@ import httpx
 from databases import fresh_database
 from muster.store.database import Database, Unavailable
 from muster.store.open import open_database
+from muster.store.self_check import SelfCheck
 from stand_ins.http_site import site
 from stand_ins.mail_server import mail_server
 from torture.alarms import alarms, arm
 from torture.chaos import Chaos, schedule
 from torture.instances import MusterProcess
-from torture.judge import Verdict, judge, live, most_takeovers, orphans
+from torture.judge import Verdict, judge, live, most_takeovers
 from torture.nursery import Nursery
 from torture.outside import Callers, Sink, mails, workflow
 from torture.own_postgres import OwnPostgres, own_postgres
@@ -125,7 +126,7 @@ class Watch:
         """Until cancelled."""
         while True:
             with suppress(Unavailable):
-                self.lost += await orphans(self._database)
+                self.lost += await SelfCheck(self._database).unattended()
                 self.takeovers = max(self.takeovers, await most_takeovers(self._database))
             await asyncio.sleep(0.5)
 

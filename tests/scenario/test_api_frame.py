@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from api_for_tests import Client, Documented
 from muster.api.problems import Code
-from muster.app import health
+from muster.app import watched_database
 from muster.app.build import CannotOpen, House, opened
 from muster.app.settings import Settings
 from muster.store.database import AsyncDatabase, CommitUnknown, ThreadedDatabase, Unavailable
@@ -198,7 +198,7 @@ async def test_a_database_that_is_away_makes_it_unready_but_not_dead(
 async def test_a_commit_whose_outcome_is_unknown_is_said_to_be_so(
     house: House, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def lost(self: object, work: object) -> object:
+    async def lost(self: object, work: object, *, single: bool = False) -> object:
         raise CommitUnknown("gone")
 
     for kind in (ThreadedDatabase, AsyncDatabase):
@@ -286,7 +286,7 @@ async def test_an_issuer_that_is_no_address_is_refused_at_the_start(tmp_path: Pa
 async def test_a_database_that_could_not_be_written_makes_it_unready_for_a_while(
     house: House, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(self: object, work: object) -> object:
+    async def full(self: object, work: object, *, single: bool = False) -> object:
         raise Unavailable("database or disk is full")
 
     with monkeypatch.context() as patched:
@@ -298,7 +298,7 @@ async def test_a_database_that_could_not_be_written_makes_it_unready_for_a_while
     assert (
         ready.json()["components"]["database"]["details"]["reason"] == "it could not be written a moment ago"
     )
-    monkeypatch.setattr(health, "REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(watched_database, "REMEMBERED_SECONDS", 0.0)
     assert (await client.get("/health/ready")).status_code == 200
 
 

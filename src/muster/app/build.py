@@ -25,11 +25,12 @@ from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.engine_metrics import EngineMetrics
-from muster.app.health import WatchedDatabase, checks
+from muster.app.health import checks
 from muster.app.network import database_hosts, network_effects, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
+from muster.app.watched_database import WatchedDatabase
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
 from muster.engine.control import Control

@@ -1,11 +1,13 @@
-"""An outage of the database is two lines in the log, however many ask meanwhile."""
+"""An outage of the database: two lines in the log, and nobody waits for one that answers nobody."""
 
+import asyncio
 from typing import Any
 
 import pytest
 import structlog
 
-from muster.app.health import CALM_SECONDS, WatchedDatabase
+from muster.app import watched_database
+from muster.app.watched_database import CALM_SECONDS, PATIENCE_SECONDS, WatchedDatabase
 from muster.store.database import Unavailable
 
 
@@ -14,8 +16,13 @@ class Shaky:
 
     def __init__(self) -> None:
         self.away = False
+        self.asked = 0
+        self.answers = asyncio.Event()
+        self.answers.set()
 
     async def write(self, work: Any, single: bool = False) -> Any:
+        self.asked += 1
+        await self.answers.wait()
         if self.away:
             raise Unavailable("connection refused")
         return None
@@ -80,3 +87,76 @@ async def test_the_next_outage_is_told_of_again(watched: Watched) -> None:
             watched.now += CALM_SECONDS + 1
             await watched.ask(1)
     assert len(lines) == 4
+
+
+def nothing(connection: object) -> None: ...
+
+
+async def test_a_database_that_answers_nobody_is_not_waited_for(watched: Watched) -> None:
+    watched.shaky.answers.clear()
+    waiting = asyncio.create_task(watched.database.read(nothing))
+    await asyncio.sleep(0)
+    watched.now += PATIENCE_SECONDS - 1
+    patient = asyncio.create_task(watched.database.write(nothing))
+    await asyncio.sleep(0)
+    watched.now += 2
+    for asked in (watched.database.read, watched.database.write):
+        with pytest.raises(Unavailable, match="answers nobody"):
+            await asked(nothing)
+    assert watched.shaky.asked == 2
+    watched.shaky.answers.set()
+    await asyncio.gather(waiting, patient)
+    await watched.database.read(nothing)
+    assert watched.shaky.asked == 3, "it answers, so it is asked again"
+
+
+async def test_once_it_was_silent_one_at_a_time_finds_out_whether_it_still_is(watched: Watched) -> None:
+    watched.shaky.answers.clear()
+    first = asyncio.create_task(watched.database.read(nothing))
+    await asyncio.sleep(0)
+    watched.now += PATIENCE_SECONDS + 1
+    watched.shaky.away = True
+    watched.shaky.answers.set()
+    with pytest.raises(Unavailable, match="refused"):
+        await first
+    watched.shaky.answers.clear()
+    probe = asyncio.create_task(watched.database.read(nothing))
+    await asyncio.sleep(0)
+    with pytest.raises(Unavailable, match="answers nobody"):
+        await watched.database.read(nothing)
+    watched.shaky.away = False
+    watched.shaky.answers.set()
+    await probe
+    await asyncio.gather(*(watched.database.read(nothing) for _ in range(3)))
+
+
+async def test_a_slow_statement_hurts_nobody_while_others_are_answered(watched: Watched) -> None:
+    watched.shaky.answers.clear()
+    slow = asyncio.create_task(watched.database.read(nothing))
+    await asyncio.sleep(0)
+    watched.shaky.answers = asyncio.Event()
+    watched.shaky.answers.set()
+    for _ in range(10):
+        watched.now += PATIENCE_SECONDS - 1
+        await watched.database.read(nothing)
+    slow.cancel()
+
+
+async def test_a_connection_lost_alone_refuses_nobody_else(watched: Watched) -> None:
+    await watched.database.read(nothing)
+    watched.shaky.away = True
+    await watched.ask(1)
+    watched.shaky.away = False
+    await asyncio.gather(*(watched.database.read(nothing) for _ in range(3)))
+
+
+async def test_a_read_that_waits_already_is_given_up_too(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watched_database, "LOOK_SECONDS", 0.01)
+    watched.shaky.answers.clear()
+    waiting = asyncio.create_task(watched.database.read(nothing))
+    await asyncio.sleep(0)
+    watched.now += PATIENCE_SECONDS + 1
+    with pytest.raises(Unavailable, match="answers nobody"):
+        await waiting

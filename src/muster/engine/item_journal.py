@@ -12,8 +12,10 @@ from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works
 from muster.model.json import Json, JsonObject
+from muster.model.problems import AuthorError
 
 LAST_WORDS_SECONDS = 2.0
+PAUSES = (0.05, 0.5, 2.0)
 log = logging.getLogger(__name__)
 
 
@@ -62,6 +64,18 @@ class ItemJournal:
                 await self._executions.write(self._progress(rows))
 
     async def _write_refused(self, row: JournalRow, refused: Exception) -> Mapping[str, Failure]:
+        """What is refused again and again is the item's failure. Once may be the database's bad day, and the
+        item did happen."""
+        for pause in () if isinstance(refused, AuthorError) else PAUSES:
+            await asyncio.sleep(pause)
+            try:
+                await write_until_written(self._executions, self._progress([row]))
+            except Lost:
+                raise
+            except Exception as again:  # as above: whatever it does not like
+                refused = again
+            else:
+                return {}
         log.warning("execution %s, node %s, item %s: %s", self._visit[0], row.node, row.item_key, refused)
         failure = Failure("Unstorable", "what came of it cannot be stored; the log says more")
         await write_until_written(self._executions, self._progress([failed(row, failure)]))

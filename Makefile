@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz simulate torture services services-down lock clean
+.PHONY: help run test check fmt lint types bench fuzz simulate mutants torture services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, noth
 
 simulate: .venv/.dev  ## crash and break it under SEEDS seeds (20000 of the engine), or show one: SEED=n
 	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
+
+mutants: .venv/.dev  ## remove every guard once, and see that something notices: NAME= for some of them
+	@PYTHONPATH=tests $(BIN)/python -m mutants $(NAME)
 
 torture: .venv/.dev  ## kill, freeze and restart real instances under load: MINUTES= EXECUTIONS= SEED= SQLITE=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --minutes $(or $(MINUTES),10) --executions $(or $(EXECUTIONS),50000) \

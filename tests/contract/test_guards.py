@@ -18,9 +18,8 @@ from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry
 from muster.store.acts import ExecutionActs
 from muster.store.database import Database
-from muster.store.dialect import insert_new, lock_rows
+from muster.store.dialect import lock_rows
 from muster.store.execution_records import ExecutionRecords
-from muster.store.execution_rows import new_row
 from muster.store.tables import workflow_execution
 
 E = workflow_execution.c
@@ -133,9 +132,8 @@ async def test_rows_are_locked_in_the_order_of_their_keys(house: House) -> None:
         return  # it has one writer at a time
     await house.define(chain(node("a")))
     names = ["e1", "e2", "e3"]
-    new = [NewExecution(name, "w1", 1, "", "nobody/1", {}, NOON) for name in names]
-    rows = [new_row(one, NOON, NOON + timedelta(hours=1)) for one in new]
-    await house.database.write(lambda connection: insert_new(connection, workflow_execution, rows, ("id",)))
+    for name in names:
+        await house.executions.start(NewExecution(name, "w1", 1, "", "nobody/1", {}, house.clock.now()))
     locked, free = asyncio.Event(), asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
         holding = tasks.create_task(hold_the_second(house, locked, free))

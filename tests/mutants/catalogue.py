@@ -47,8 +47,8 @@ MUTANTS = [
     Mutant(
         "an effect's result is durable before the next effect",
         "engine/drive.py",
-        "                if live.owes_a_write:\n                    await self._write(live, None)\n",
-        "",
+        "                if live.owes_a_write or live.closing():\n",
+        "                if live.closing():\n",
         f"{GUARDS} durable_before and sqlite",
     ),
     Mutant(
@@ -138,22 +138,22 @@ MUTANTS = [
     Mutant(
         "what has ended takes no signals",
         "store/acts.py",
-        "live = {execution_id for execution_id, row in rows.items() if row.status not in FINAL}",
-        "live = set(rows)",
+        "row is not None and row.status not in FINAL and sent.fence",
+        "row is not None and sent.fence",
         f"{ON_A_DATABASE} cancelled_by_a_signal and sqlite",
     ),
     Mutant(
         "a signal makes due what nobody owns",
-        "store/acts.py",
-        "    if parked:\n",
-        "    if not parked:\n",
+        "store/answers.py",
+        "    connection.execute(parked.values(resume_at=at))\n",
+        "",
         f"{ON_A_DATABASE} cancelled_by_a_signal and sqlite",
     ),
     Mutant(
         "a signal that comes while its owner parks",
         "store/executions.py",
-        "_checkpoint_row(item, at, item.execution_id in reached)",
-        "_checkpoint_row(item, at, False)",
+        "_checkpoint_row(laying, item, at, item.execution_id in reached)",
+        "_checkpoint_row(laying, item, at, False)",
         f"{ON_A_DATABASE} while_its_owner_parks and sqlite",
     ),
     Mutant(

@@ -56,6 +56,7 @@ def seen(*rows: Seen, **journal: str) -> Snapshot:
         (seen(ROW), seen(replace(ROW, leased=False)), "unattended"),
         (seen(ENDED), seen(replace(ENDED, result='{"n":1}')), "changed after its end"),
         (seen(ENDED), seen(PARKED), "changed after its end"),
+        (seen(ENDED), seen(replace(ENDED, ended_at="later")), "changed after its end"),
         (seen(ROW), seen(replace(ROW, fence=1)), "fence went back"),
         (seen(ROW), seen(replace(ROW, owner="there")), "two owners"),
         (seen(ROW, x="completed"), seen(ROW, x="failed"), "forgotten work"),

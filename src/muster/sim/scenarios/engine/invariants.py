@@ -32,6 +32,7 @@ class Seen:
     takeovers: int
     error: str | None
     result: str
+    ended_at: str | None = None
 
     @property
     def ended(self) -> bool:

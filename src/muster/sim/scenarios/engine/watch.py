@@ -23,7 +23,8 @@ from muster.store.executions import ExecutionRepository
 T = TypeVar("T")
 ROWS = """
 SELECT id, workflow_version_id, status, fence, owner, lease_until IS NOT NULL, resume_at IS NOT NULL,
-       coalesce(json_extract(state, '$.held'), 0), status = 'WAITING', takeovers, error_type, context
+       coalesce(json_extract(state, '$.held'), 0), status = 'WAITING', takeovers, error_type, context,
+       completed_at
 FROM workflow_execution ORDER BY id
 """
 JOURNAL = """

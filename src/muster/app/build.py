@@ -34,6 +34,7 @@ from muster.app.watched_database import WatchedDatabase
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
 from muster.engine.control import Control
+from muster.engine.following import Following
 from muster.engine.handlers import Handlers
 from muster.engine.observer import EXECUTIONS, Announcing, Several
 from muster.kit.changes import Changes
@@ -91,6 +92,7 @@ class House:
     api: ASGIApp
     library: Library
     control: Control
+    following: Following
     retire: Callable[[], None]
 
 
@@ -201,7 +203,7 @@ async def opened(
             engine.retire()
             streams.close()
 
-        yield House(create_api(parts), library, engine.control, retire)
+        yield House(create_api(parts), library, engine.control, engine.following, retire)
 
 
 @asynccontextmanager

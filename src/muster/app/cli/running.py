@@ -9,11 +9,13 @@ import typer
 from muster.app.cli.output import FAILED, UNUSABLE, AsJson, Stop, print_json, read_input
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
     from rich.tree import Tree
 
+    from muster.app.build import House
     from muster.app.settings import Settings
-    from muster.engine.control import Control
     from muster.model.access import Caller
     from muster.model.execution import ExecutionDetail, NodeRow
     from muster.model.json import Json, JsonObject
@@ -26,7 +28,9 @@ SIGNS = {
     "paused": "[yellow]‖[/]",
     "retrying": "[yellow]↻[/]",
     "compensated": "[magenta]↺[/]",
+    "running": "[blue]▸[/]",
 }
+UNDER_WAY = ("RUNNING", "RESUMING")
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="JSON or YAML; `-` reads standard input.")]
 Context = Annotated[str, typer.Option(help="What it is started with: JSON, or @file.")]
@@ -85,7 +89,7 @@ async def _run(
         except Invalid as invalid:
             raise Stop("\n".join(map(_said, invalid.problems)), FAILED) from None
         begun = await house.control.start(Start(saved.workflow.id, context), caller)
-        return await _show_until_it_ends(house.control, begun.id, caller, console)
+        return await _show_until_it_ends(house, begun.id, caller, console)
 
 
 def _said(problem: "Problem") -> str:
@@ -93,7 +97,7 @@ def _said(problem: "Problem") -> str:
 
 
 async def _show_until_it_ends(
-    control: "Control", execution: str, caller: "Caller", console: "Console"
+    house: "House", execution: str, caller: "Caller", console: "Console"
 ) -> "ExecutionDetail":
     from rich.live import Live
 
@@ -101,20 +105,21 @@ async def _show_until_it_ends(
 
     with Live(console=console, auto_refresh=False) as screen:
         while True:
-            found = await control.get(execution, caller)
-            screen.update(_tree(found), refresh=True)
+            found = await house.control.get(execution, caller)
+            running = await house.following.running(found.row, found.row.status in UNDER_WAY)
+            screen.update(_tree(found, running), refresh=True)
             if found.row.status in FINAL:
                 return found
             await asyncio.sleep(LOOK_EVERY)
 
 
-def _tree(found: "ExecutionDetail") -> "Tree":
+def _tree(found: "ExecutionDetail", running: "Sequence[NodeRow]") -> "Tree":
     from rich.markup import escape
     from rich.tree import Tree
 
     row = found.row
     tree = Tree(f"[bold]{escape(row.key)}[/] {row.status}")
-    for node in found.nodes:
+    for node in (*found.nodes, *running):
         tree.add(_line(node))
     return tree
 
@@ -128,6 +133,8 @@ def _line(node: "NodeRow") -> str:
     took = ""
     if node.completed_at is not None:
         took = f" [dim]{(node.completed_at - node.started_at).total_seconds() * 1000:.0f} ms[/]"
+    elif node.due_at is not None:
+        took = f" [dim]until {node.due_at:%H:%M:%S} UTC[/]"
     why = f" [red]{escape(str(node.error['message']))}[/]" if node.error else ""
     return f"{sign} {escape(node.node_id)}{again}{tries}{took}{why}"
 

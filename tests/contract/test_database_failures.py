@@ -8,6 +8,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import asyncpg
 import pytest
 from sqlalchemy import Connection, event, func, select, text
 from sqlalchemy.exc import OperationalError
@@ -132,6 +133,19 @@ async def test_a_connection_that_died_while_nobody_used_it_is_replaced(database,
     dead = await database.read(own_id)
     await kill(dead)
     assert await database.read(own_id) != dead
+
+
+@pytest.mark.parametrize("database_url", SERVERS[:1], indirect=True)
+async def test_a_server_that_leaves_while_a_connection_is_set_up_is_away(database_url, monkeypatch) -> None:
+    async def left(*_: object, **__: object) -> None:
+        raise asyncpg.InterfaceError("connection is closed")
+
+    monkeypatch.setattr(asyncpg.Connection, "set_type_codec", left)
+    database = open_database(database_url)
+    for asked in (database.read, database.write):
+        with pytest.raises(Unavailable, match="connection is closed"):
+            await asked(own_id)
+    await database.close()
 
 
 @pytest.mark.parametrize("database_url", SERVERS, indirect=True)

@@ -14,11 +14,17 @@ from typing import Protocol, TypeVar
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util.concurrency import greenlet_spawn
 
-from muster.store.failures import is_gone, must_give_way, reason, waited_in_vain, was_cut_short
+from muster.store.failures import (
+    cannot_connect,
+    is_gone,
+    must_give_way,
+    reason,
+    waited_in_vain,
+    was_cut_short,
+)
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -252,7 +258,9 @@ class ThreadedDatabase:
 def _connected(engine: Engine, work: Work[T]) -> T:
     try:
         connection = engine.connect()
-    except (DBAPIError, OSError, EOFError, PoolTimeout) as error:
+    except Exception as error:
+        if not cannot_connect(error):
+            raise
         raise Unavailable(reason(error)) from error
     with connection:
         return work(connection)

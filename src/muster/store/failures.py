@@ -44,6 +44,13 @@ def is_gone(error: Exception) -> bool:
     )
 
 
+def cannot_connect(error: Exception) -> bool:
+    """Whether this, raised while connecting, says that nobody is there, or that whoever was has left."""
+    # What asyncpg raises while SQLAlchemy sets a new connection up comes through as it is.
+    of_driver = type(error).__module__.startswith("asyncpg.")
+    return of_driver or isinstance(error, DBAPIError | OSError | EOFError | PoolTimeout)
+
+
 def was_cut_short(error: Exception) -> bool:
     """Whether a commit that failed so has certainly written nothing."""
     return isinstance(error, DBAPIError) and getattr(error.orig, "sqlite_errorcode", None) in CUT_SHORT

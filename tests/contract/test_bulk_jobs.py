@@ -45,14 +45,20 @@ NOT_TODAY = Failure("Refused", "not today")
 class Desk:
     """One instance's hands on jobs, over a database that may fail it."""
 
-    def __init__(self, house: House, database: Database | None = None, owner: str = "here/1") -> None:
+    def __init__(
+        self,
+        house: House,
+        database: Database | None = None,
+        owner: str = "here/1",
+        library: object = None,
+    ) -> None:
         database = database or house.database
         committer = GroupCommitter(database)
         programs = cast("Any", SimpleNamespace(of=house.program))
         acts, records = ExecutionActs(committer), ExecutionRecords(database)
-        unused = cast("Any", None)
         self.jobs = BulkJobRepository(database, LEASE)
-        self.actions = Actions(records, acts, unused, programs, house.clock, house.ids, _nothing)
+        known = cast("Any", library)
+        self.actions = Actions(records, acts, known, programs, house.clock, house.ids, _nothing)
         self.letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(self.actions))
         self.bulk = Bulk(self.jobs, house.ids, lambda: None)
         instance = owner.partition("/")[0]

@@ -21,7 +21,9 @@ ADA = Caller("ada", frozenset({Role.ADMIN}), None, How.LOOPBACK)
 async def fail_twice(folder: Path) -> list[str]:
     async with opened(Settings.model_validate({"data-dir": folder / "data"})) as house:
         await house.library.create(failing(), ADA)
-        ids = [await house.control.start(Start("strict", {"good": False, "why": why}), ADA) for why in "ab"]
+        ids = [
+            (await house.control.start(Start("strict", {"good": False, "why": why}), ADA)).id for why in "ab"
+        ]
         for execution in ids:
             assert (await house.control.wait(execution, ADA, 10)).status == "FAILED"
     return ids

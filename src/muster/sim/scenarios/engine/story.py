@@ -18,6 +18,7 @@ from muster.engine.ports import NewExecution, NotWritten
 from muster.engine.programs import Programs
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
+from muster.nodes.sub_workflow import SubWorkflow
 from muster.sim.database import FaultyDatabase
 from muster.sim.scenarios.engine.invariants import at_end
 from muster.sim.scenarios.engine.ledger import Ledger
@@ -25,10 +26,20 @@ from muster.sim.scenarios.engine.people import People
 from muster.sim.scenarios.engine.sink import Sink
 from muster.sim.scenarios.engine.watch import WatchedDatabase, steps, watched
 from muster.sim.scenarios.engine.weather import STORMY_SECONDS, Weather
-from muster.sim.scenarios.engine.workflows import TYPES, ask, given, random_definition, set_, sleep
+from muster.sim.scenarios.engine.workflows import (
+    TYPES,
+    TheChild,
+    ask,
+    child_definition,
+    given,
+    random_definition,
+    set_,
+    sleep,
+)
 from muster.sim.template import Template
 from muster.sim.world import BEGINNING, World
 from muster.store.acts import ExecutionActs
+from muster.store.child_items import ChildItems
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.execution_records import ExecutionRecords
@@ -40,6 +51,7 @@ from muster.store.workflows import WorkflowRepository
 
 INSTANCES = 3
 VERSIONS = (1, 2)
+CHILD_VERSION = 3
 LEASE = timedelta(seconds=2)
 CALM_SECONDS = 300
 MOST_EXECUTIONS = 8
@@ -55,7 +67,8 @@ def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[s
 
 async def _story(world: World, make: MakeExecutions) -> list[str]:
     graphs = world.chance("graph")
-    ledger = Ledger({version: random_definition(graphs) for version in VERSIONS})
+    definitions = {version: random_definition(graphs) for version in VERSIONS}
+    ledger = Ledger({**definitions, CHILD_VERSION: child_definition(graphs)})
     database = WatchedDatabase(_template().fresh(world.clock), ledger)
     weather = Weather(world, ledger)
     sink = Sink(world, ledger, weather)
@@ -72,8 +85,10 @@ async def _story(world: World, make: MakeExecutions) -> list[str]:
     journals = await database.read(steps)
     for row in ledger.seen.rows.values():
         definition, journal = ledger.definitions[row.version], journals.get(row.id, [])
-        by_hand, cancelled = row.id in ledger.retried, row.id in ledger.cancelled
-        context = given(definition)
+        is_child = row.version == CHILD_VERSION
+        # A child is cancelled with its parent, too.
+        by_hand, cancelled = row.id in ledger.retried, is_child or row.id in ledger.cancelled
+        context = given(definition) | ({"workflowId": "w", "instituteId": ""} if is_child else {})
         ledger.blame(at_end(row, definition, journal, context, sink.done, by_hand, cancelled))
     return ledger.wrong
 
@@ -97,9 +112,8 @@ def _prepare(connection: Connection) -> None:
     times = {"created_at": BEGINNING, "updated_at": BEGINNING}
     connection.execute(insert(workflow), [{"id": "w", "key": "w", "name": "w", **kinds, **times}])
     made = {"workflow_id": "w", "definition": {}, "checksum": "", "created_by": "", "created_at": BEGINNING}
-    connection.execute(
-        insert(workflow_version), [{"id": number, "version": number, **made} for number in VERSIONS]
-    )
+    versions = [{"id": number, "version": number, **made} for number in (*VERSIONS, CHILD_VERSION)]
+    connection.execute(insert(workflow_version), versions)
 
 
 class _Place:
@@ -134,7 +148,9 @@ class _Place:
         database = FaultyDatabase(self._database, self._world, self._weather.over_database())
         committer = GroupCommitter(database)
         executions = watched(self._make, self._ledger)(database, committer, LEASE)
-        handlers = Handlers({"TELL": self._sink.tell}, {"SET": set_}, {"SLEEP": sleep, "ASK": ask})
+        waits = {"SLEEP": sleep, "ASK": ask}
+        calls = {"CALL": SubWorkflow(TheChild(CHILD_VERSION), ChildItems(database))}
+        handlers = Handlers({"TELL": self._sink.tell}, {"SET": set_}, waits, calls)
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         programs = Programs(self._document, TYPES)
         instance = Instance(Name(self.name, ids.new()), executions, driver, programs.of, clock, LEASE)

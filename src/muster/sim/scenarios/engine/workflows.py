@@ -8,9 +8,17 @@ from muster.engine.state import Failure, Phase
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, EdgeType, Join, Node
+from muster.nodes.sub_workflow import Startable
 
 ROUNDS = 2
-KINDS = {"SET": NodeKind.PURE, "TELL": NodeKind.EFFECT, "SLEEP": NodeKind.WAIT, "ASK": NodeKind.WAIT}
+CHILD_NODES = ("first", "told", "rest")
+KINDS = {
+    "SET": NodeKind.PURE,
+    "TELL": NodeKind.EFFECT,
+    "SLEEP": NodeKind.WAIT,
+    "ASK": NodeKind.WAIT,
+    "CALL": NodeKind.WAIT,
+}
 TYPES = {name: NodeType(name, kind, "", name, "", {}) for name, kind in KINDS.items()}
 
 
@@ -52,6 +60,25 @@ def given(definition: Definition) -> JsonObject:
     return {"n": 0, **{f"{kind}_{node.id}": None for node in definition.nodes for kind in "cs"}}
 
 
+class TheChild:
+    """The one workflow that `CALL` nodes start."""
+
+    def __init__(self, version_id: int) -> None:
+        self._version_id = version_id
+
+    async def find(self, institute_id: str, workflow: str, version: int | None) -> Startable | Failure:
+        return Startable("w", self._version_id, None)
+
+
+def child_definition(chance: Random) -> Definition:
+    """A few steps, which may fail for good. What it comes to says nothing that routes of its parent ask."""
+    told = Node("told", "TELL", _random_call(chance), retry=_random_retry(chance))
+    rest = Node("rest", "SLEEP", {"seconds": chance.choice([0.3, 1.5])})
+    first = Node("first", "SET", {}, is_start=True)
+    edges = (Edge("first", "told"), Edge("told", "rest"))
+    return Definition("child", (first, told, rest), edges, output={"child": "#{n}"})
+
+
 # --- graphs -----------------------------------------------------------------------------------------------
 
 
@@ -82,7 +109,7 @@ def _ways_to(chance: Random, source: str, target: str) -> list[Edge]:
 
 def _random_node(chance: Random, name: str, names: list[str], undoable: float) -> Node:
     join = chance.choices([Join.ALL, Join.EACH], [9, 1])[0]
-    match chance.choice(["SET", "TELL", "TELL", "TELL", "EACH", "SLEEP", "ASK"]):
+    match chance.choice(["SET", "TELL", "TELL", "TELL", "EACH", "SLEEP", "ASK", "CALL"]):
         case "TELL" | "EACH" as kind:
             once = kind == "TELL" and chance.random() < 0.3
             config = _random_list(chance) if kind == "EACH" else _random_call(chance)
@@ -101,6 +128,10 @@ def _random_node(chance: Random, name: str, names: list[str], undoable: float) -
         case "SLEEP":
             config = {"seconds": chance.choice([0.3, 1.5, 2.5])}
             return Node(name, "SLEEP", config, is_start=name == "n0", join=join)
+        case "CALL":
+            on_error = _random_on_error(chance, names[names.index(name) + 1 :])
+            config = _random_child(chance)
+            return Node(name, "CALL", config, is_start=name == "n0", join=join, on_error=on_error)
         case kind:
             return Node(name, kind, {}, is_start=name == "n0", join=join)
 
@@ -120,6 +151,18 @@ def _random_list(chance: Random) -> JsonObject:
     refuse = "#{item == 2}" if chance.random() < 0.2 else False
     on_error = chance.choice(["collect", "continue", "stop"])
     return {"on": "#{{1, 2, 3}}", "refuse": refuse, "onItemError": on_error}
+
+
+def _random_child(chance: Random) -> JsonObject:
+    """One child, or three of which two run at once; some are not waited for long enough."""
+    started: JsonObject = {"n": 0, **{f"{kind}_{name}": None for name in CHILD_NODES for kind in "cs"}}
+    config: JsonObject = {"workflow": "child", "input": started}
+    if chance.random() < 0.2:
+        config["timeout"] = "PT2S"
+    if chance.random() < 0.5:
+        return config
+    on_error = chance.choice(["collect", "continue", "stop"])
+    return {**config, "on": "#{{1, 2, 3}}", "forEach": {"concurrency": 2}, "onItemError": on_error}
 
 
 def _random_retry(chance: Random) -> JsonObject:

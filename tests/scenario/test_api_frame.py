@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -106,7 +107,7 @@ def test_whatever_writes_may_not_know_whether_it_has(documented: Documented) -> 
         f"{method} {path}": operation["responses"]["503"]["description"]
         for path, operations in documented.document["paths"].items()
         for method, operation in operations.items()
-        if method != "get" and operation["x-role"] != "viewer"
+        if method != "get" and operation.get("x-role") != "viewer"
     }
     assert len(writing) > 10
     assert [name for name, said in writing.items() if "`OUTCOME_UNKNOWN`" not in said] == []
@@ -118,11 +119,17 @@ async def test_a_body_that_may_be_left_out_is_documented_so(client: Client, docu
     for path, operations in documented.document["paths"].items():
         for method, operation in operations.items():
             if "requestBody" in operation:
-                answer = await client.request(method, path.replace("{id}", "nothing"))
+                answer = await client.request(method, path.replace("{id}", _no_id(operation)))
                 if answer.status_code == 404:
                     optional.add(f"{method} {path}")
                 assert operation["requestBody"]["required"] == (answer.status_code != 404), path
     assert "post /api/workflow/{id}/activate" in optional
+
+
+def _no_id(operation: dict[str, Any]) -> str:
+    """An id of the kind that this operation takes, and that nothing has."""
+    numbers = [one for one in operation.get("parameters", ()) if one["schema"].get("type") == "integer"]
+    return "999999" if numbers else "nothing"
 
 
 def test_every_example_in_the_document_is_valid(documented: Documented) -> None:

@@ -8,7 +8,15 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from muster.api import bulk_shapes, execution_shapes, letter_shapes, registry_shapes, shapes, topics
+from muster.api import (
+    approval_shapes,
+    bulk_shapes,
+    execution_shapes,
+    letter_shapes,
+    registry_shapes,
+    shapes,
+    topics,
+)
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
 
@@ -23,6 +31,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     execution_shapes.NodeEvent,
     topics.ExecutionsChanged,
     letter_shapes.Redrive,
+    approval_shapes.Decide,
     *bulk_shapes.BODIES,
     shapes.TemplateBody,
     shapes.Evaluate,
@@ -158,6 +167,7 @@ TAGS = {
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
     "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",
+    "approvals": "What people are asked to decide.",
     "deliveries": "Messages to people, and what became of them.",
     "diagrams": "Definitions drawn.",
     "node templates": "Node configs that several nodes share.",

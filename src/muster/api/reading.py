@@ -46,9 +46,7 @@ async def read_body(request: Request, shape: type[T], limit: int) -> T:
 
 async def read_value(request: Request, limit: int) -> Json:
     """The body as the JSON that it is."""
-    media = _media_type(request)
-    if not (_JSON.fullmatch(media) or media in _UNSAID):
-        raise _unsupported(media, "application/json")
+    check_json(request)
     raw = await request.body()
     try:
         return await aside(len(raw), lambda: read_json(raw, Limits(bytes=limit)))
@@ -83,6 +81,13 @@ def read_if_match(request: Request) -> int | None:
 
 def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_json(request: Request) -> None:
+    """Raises `Refused` if the body says that it is something else than JSON."""
+    media = _media_type(request)
+    if not (_JSON.fullmatch(media) or media in _UNSAID):
+        raise _unsupported(media, "application/json")
 
 
 def _unsupported(media: str, expected: str) -> Refused:

@@ -13,6 +13,7 @@ from muster.api.guard import Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, Refused
+from muster.api.reading import check_json
 from muster.api.strict import StrictRoute
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
@@ -26,6 +27,12 @@ router = APIRouter(route_class=StrictRoute, tags=["deliveries"])
 open_router = APIRouter(tags=["deliveries"])
 
 PATH = "/api/webhooks/whatsapp"
+_STATUS = {"id": "wamid.HBgN", "status": "delivered", "timestamp": "1763200000", "recipient_id": "15550001"}
+_CHANGE = {"field": "messages", "value": {"messaging_product": "whatsapp", "statuses": [_STATUS]}}
+_EXAMPLE = {
+    "object": "whatsapp_business_account",
+    "entry": [{"id": "102290129340398", "changes": [_CHANGE]}],
+}
 
 
 @router.get(
@@ -78,10 +85,11 @@ async def verify_webhook(
         ReportsTaken,
         Code.UNAUTHENTICATED,
         Code.INVALID_PARAMETER,
+        Code.UNSUPPORTED_MEDIA_TYPE,
         Code.NOT_CONFIGURED,
         Code.UNAVAILABLE,
         Code.OUTCOME_UNKNOWN,
-        body={"application/json": {"schema": {"type": "object"}}},
+        body={"application/json": {"schema": {"type": "object"}, "example": _EXAMPLE}},
         notes="Signed with the app's secret in `X-Hub-Signature-256`. A report may come twice, late, or for "
         "a message that is not ours: it is taken all the same.",
     ),
@@ -92,6 +100,7 @@ async def take_reports(
     signature: Annotated[str, Header(alias="X-Hub-Signature-256", max_length=200)] = "",
 ) -> Response:
     secret = _configured(parts.whatsapp.app_secret, "whatsapp.app-secret")
+    check_json(request)
     raw = await request.body()
     if not is_signed(secret, raw, signature):
         raise Refused(Code.UNAUTHENTICATED, "`X-Hub-Signature-256` is not this body's by the app's secret.")

@@ -56,13 +56,15 @@ def with_value(text: str) -> ColumnElement[bool]:
 
 def started_from(moment: datetime) -> ColumnElement[bool]:
     """Ids begin with their time, so the primary key narrows it down."""
-    return (E.started_at >= moment) & (E.id >= _id_prefix(moment - BETWEEN))
+    return (E.started_at >= moment) & (E.id >= _id_prefix(moment, -BETWEEN))
 
 
 def started_before(moment: datetime) -> ColumnElement[bool]:
-    return (E.started_at < moment) & (E.id < _id_prefix(moment + BETWEEN))
+    return (E.started_at < moment) & (E.id < _id_prefix(moment, BETWEEN))
 
 
-def _id_prefix(moment: datetime) -> str:
-    digits = f"{max(int(moment.timestamp() * 1000), 0):012x}"
+def _id_prefix(moment: datetime, shift: timedelta) -> str:
+    # In seconds: the first and the last moments that a calendar has cannot be shifted as dates.
+    seconds = moment.timestamp() + shift.total_seconds()
+    digits = f"{max(int(seconds * 1000), 0):012x}"
     return f"{digits[:8]}-{digits[8:]}"

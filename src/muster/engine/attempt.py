@@ -20,7 +20,7 @@ from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
 from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost, Opening, Progress
 from muster.engine.program import NETWORK_RETRY, Step
-from muster.engine.reading import read_all_into
+from muster.engine.reading import read_all_into, read_into
 from muster.engine.sizes import bounded
 from muster.engine.state import Failure, Run, Undo
 from muster.engine.view import Layered
@@ -97,7 +97,7 @@ class Attempts:
         if isinstance(todo, Undo):
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
-        started, plain = self._call(live, todo)
+        started, plain = await self._called(live, todo)
         if opener := self._handlers.openers.get(step.node.type.upper()):
             try:
                 opened, told = await self._unmasked(None, plain, self._opener(live, step, opener, plain))
@@ -266,6 +266,13 @@ class Attempts:
         except Exception as mistake:
             return _mistaken(call, mistake), None
 
+    async def _called(self, live: Live, run: Run) -> tuple[datetime, Call]:
+        try:
+            return self._call(live, run)
+        except Unread as unread:
+            await read_into(live, self._executions, unread.digests)
+            return self._call(live, run)
+
     def _call(self, live: Live, run: Run) -> tuple[datetime, Call]:
         now, facts = self._clock.now(), live.facts
         scope = live.scope(now, run.node, run.visit, run.attempt)
@@ -278,7 +285,7 @@ class Attempts:
             run.attempt,
             scope,
             woken=run.woken,
-            answer=live.answers.get((run.node, run.visit)) if run.woken else None,
+            answer=live.answer(run.node, run.visit) if run.woken else None,
             fence=live.fence,
             depth=facts.depth,
         )

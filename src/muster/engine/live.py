@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, assert_never
+from typing import assert_never
 
 from muster.engine.advance import advance, at_attempt, in_doubt, is_awaited, resume
 from muster.engine.codec import decode
@@ -43,7 +43,7 @@ from muster.engine.state import (
 )
 from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
-from muster.model.aside import asides_in, filled
+from muster.model.aside import Unread, asides_in, filled
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
@@ -182,8 +182,16 @@ class Live:
     def fill(self, values: Mapping[str, Json]) -> None:
         """Put large values that were read into their places."""
         context, outputs = filled(self.state.context, values), filled(self.state.outputs, values)
+        self.answers = {visit: filled({"": answer}, values)[""] for visit, answer in self.answers.items()}
         left = any(asides_in(context)) or any(asides_in(outputs))
         self.state = self.state._replace(context=context, outputs=outputs, has_asides=left)
+
+    def answer(self, node: str, visit: int) -> Json:
+        """What a woken visit was given. Raises `Unread` where that, or some of it, is aside."""
+        answer = self.answers.get((node, visit))
+        if unread := list(asides_in(answer)):
+            raise Unread(unread)
+        return answer
 
     def closing(self) -> Closing | None:
         """What is to be closed with the next write: what visits have left open that failed, and, once the
@@ -309,15 +317,20 @@ def _first_of_all(live: Live, owned: OwnedExecution) -> tuple[Todo, ...]:
     return todo + live.happen(Started(owned.context), owned.started_at)
 
 
-def answers_to_keep(live: Live) -> list[Json]:
-    """The answers of visits that are woken and have not run yet: the execution is held, or handed on."""
+def answers_to_keep(live: Live) -> JsonObject:
+    """The answers of visits that are woken and have not run yet: the execution is held, or handed on. Each is
+    a member, by its visit, so that a large one can be kept aside."""
     woken = [(token.node, token.visit) for token in live.state.tokens if token.woken]
-    return [[*visit, live.answers[visit]] for visit in woken if visit in live.answers]
+    return {
+        f"{node}/{visit}": live.answers[node, visit] for node, visit in woken if (node, visit) in live.answers
+    }
 
 
 def _answers_of(state: JsonObject) -> dict[tuple[str, int], Json]:
-    kept: Any = state.get("answers", [])
-    return {(node, visit): answer for node, visit, answer in kept}
+    kept = state.get("answers", {})
+    assert isinstance(kept, dict)
+    visits = ((key.rpartition("/"), answer) for key, answer in kept.items())
+    return {(node, int(visit)): answer for (node, _, visit), answer in visits}
 
 
 def _replay(live: Live, row: JournalRow) -> None:

@@ -3,7 +3,8 @@
 A JSON column is encoded once, here. What is small goes as it is. In what is large, the values that make it so
 are put into `large_value`, under their digest, and the row's column `aside` lists the places where they were:
 so nothing that a user writes can be taken for one. Containers (a context, the outputs) stay where they are,
-only what is in them goes aside.
+only what is in them goes aside. The engine's own bookkeeping stays, however large: whoever takes an execution
+up reads all of it at once.
 """
 
 import hashlib
@@ -23,7 +24,9 @@ PART = 512 * 1024
 KEY = ("execution_id", "sha256", "part")
 Place = tuple[str, ...]
 # What stays even if it is large: it is made of values, and is none itself.
-OF_EXECUTIONS = frozenset[Place]({("context",), ("state",), ("state", "outputs"), ("output",)})
+OF_EXECUTIONS = frozenset[Place](
+    {("context",), ("state",), ("state", "outputs"), ("state", "answers"), ("output",)}
+)
 OF_JOURNAL = frozenset[Place]({("changes",)})
 
 
@@ -69,7 +72,7 @@ class Laying:
         if isinstance(value, Aside):
             places.append(place)
             return value
-        if MARK not in text and not _is_large(text):
+        if self._is_bookkeeping(place) or (MARK not in text and not _is_large(text)):
             return value
         if isinstance(value, dict):
             before = len(places)
@@ -80,6 +83,9 @@ class Laying:
             if place in self._containers or len(places) > before:
                 return lighter
         return self._aside(execution_id, text, place, places) if _is_large(text) else value
+
+    def _is_bookkeeping(self, place: Place) -> bool:
+        return len(place) == 2 and place[0] == "state" and place not in self._containers
 
     def _aside(self, execution_id: str, text: str, place: Place, places: list[Place]) -> Aside:
         data = text.encode()

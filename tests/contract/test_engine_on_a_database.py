@@ -117,7 +117,7 @@ async def test_an_owner_that_was_overtaken_writes_nothing_more(database: Databas
     await house.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
     execution = await house.run()
     with pytest.raises(Lost):
-        await house.executions.write(Progress(execution, 99, ()))
+        await house.executions.write(Progress(execution_id=execution, fence=99, rows=()))
 
 
 async def test_a_parked_execution_is_cancelled_by_a_signal(house: House, told: Told) -> None:

@@ -73,7 +73,7 @@ async def test_what_runs_beyond_the_grace_is_let_go_of_under_a_new_fence(
     told.hangs_at = None
     late = JournalRow("b", 1, "", 9, 1, "completed", NOON, NOON)
     with pytest.raises(Lost):
-        await leaving.executions.write(Progress(execution, 1, (late,)))
+        await leaving.executions.write(Progress(execution_id=execution, fence=1, rows=(late,)))
     assert await staying.instance.take_due() == 1
     await staying.instance.ended(execution)
     row = await staying.row(execution)

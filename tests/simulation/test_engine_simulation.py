@@ -76,7 +76,13 @@ class Unfenced(ExecutionRepository):
                 "SELECT fence FROM workflow_execution WHERE id = ?", (progress.execution_id,)
             ).scalar()
         )
-        await super().write(Progress(progress.execution_id, rows, progress.rows, progress.checkpoint))
+        unfenced = Progress(
+            execution_id=progress.execution_id,
+            fence=rows,
+            rows=progress.rows,
+            checkpoint=progress.checkpoint,
+        )
+        await super().write(unfenced)
 
 
 @pytest.mark.slow

@@ -139,7 +139,9 @@ class Attempts:
     async def _opener(self, live: Live, step: Step, opener: Opener, call: Call) -> tuple[Outcome, Json]:
         async def write(opens: Sequence[Opening], rows: Sequence[JournalRow]) -> None:
             self._check_lease(live)
-            progress = Progress(call.execution_id, live.fence, tuple(rows), opens=tuple(opens))
+            progress = Progress(
+                execution_id=call.execution_id, fence=live.fence, rows=tuple(rows), opens=tuple(opens)
+            )
             await write_until_written(self._executions, progress)
 
         items = unfold(step.body, call.scope, step.item_key)

@@ -229,16 +229,16 @@ class Driver:
         gone, taken = (tuple(live.taken), ()) if checkpoint else ((), tuple(live.taken.items()))
         facts = live.facts
         progress = Progress(
-            facts.id,
-            live.fence,
-            tuple(live.rows),
-            checkpoint,
-            gone,
-            taken,
-            tuple(live.opens),
-            live.closing(),
-            facts.parent_id,
-            live.program.concurrency is not None,
+            execution_id=facts.id,
+            fence=live.fence,
+            rows=tuple(live.rows),
+            checkpoint=checkpoint,
+            signals=gone,
+            taken=taken,
+            opens=tuple(live.opens),
+            closes=live.closing(),
+            parent_id=facts.parent_id,
+            is_limited=live.program.concurrency is not None,
         )
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)

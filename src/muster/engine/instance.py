@@ -13,6 +13,7 @@ from muster.engine.live import Live, begin, take_over, with_values
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     Checkpoint,
+    Closing,
     Executions,
     Lost,
     NewExecution,
@@ -261,7 +262,7 @@ class Instance:
             except Exception:
                 # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
                 log.exception("execution %s cannot be taken up", owned.id)
-                await self._give_up(owned)
+                await self._give_up(owned, program)
             else:
                 self._observer.taken(live, self._lateness(live))
                 self._spawn(live, todo, asked)
@@ -290,12 +291,24 @@ class Instance:
     def _poisoned(self) -> Failure:
         return Failure("Poisoned", f"taken over {self._most_takeovers} times without making progress")
 
-    async def _give_up(self, owned: OwnedExecution) -> None:
+    async def _give_up(self, owned: OwnedExecution, program: Program) -> None:
         """End one that cannot even be taken up, as it is, if that has been tried often enough."""
-        if owned.takeovers > self._most_takeovers:
-            as_it_is = Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=self._poisoned)
-            with suppress(Lost, NotWritten):
-                await self._executions.write(Progress(owned.id, owned.fence, (), as_it_is))
+        if owned.takeovers <= self._most_takeovers:
+            return
+        failure = self._poisoned
+        end = Progress(
+            execution_id=owned.id,
+            fence=owned.fence,
+            rows=(),
+            checkpoint=Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=failure),
+            # Its state cannot be read, so nobody knows here what waits.
+            closes=Closing((), failure.message, everything=True),
+            parent_id=owned.parent_id,
+            is_limited=program.concurrency is not None,
+        )
+        with suppress(Lost, NotWritten):
+            await self._executions.write(end)
+            self.look_now()
 
     async def _rebuilt(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         while True:

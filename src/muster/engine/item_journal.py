@@ -82,7 +82,7 @@ class ItemJournal:
         return {row.item_key: failure}
 
     def _progress(self, rows: Sequence[JournalRow]) -> Progress:
-        return Progress(self._visit[0], self._fence, tuple(rows))
+        return Progress(execution_id=self._visit[0], fence=self._fence, rows=tuple(rows))
 
     def _tell(self, away: Exception) -> None:
         log.warning("execution %s: its items cannot be read yet: %s", self._visit[0], away)

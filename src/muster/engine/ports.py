@@ -126,11 +126,13 @@ Opening: TypeAlias = ChildOpening | ListOpening | ApprovalOpening
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """Whatever these visits have opened is no longer wanted: nobody waits for it."""
+    """Whatever these visits have opened is no longer wanted: nobody waits for it. `everything`: whatever any
+    visit has opened, where nobody can say which are open."""
 
     visits: tuple[tuple[str, int], ...]
     reason: str
     compensate: bool = False
+    everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,12 @@ def close_approvals(
         connection.execute(update(approval).where(*asked).values(over))
 
 
+def visits_asking(connection: Connection, execution_id: str) -> set[tuple[str, int]]:
+    """The visits of an execution that wait for decisions."""
+    asked = select(A.node_id, A.visit).where(A.execution_id == execution_id, A.status == OPEN)
+    return {(row.node_id, row.visit) for row in connection.execute(asked)}
+
+
 class ApprovalRepository:
     """`engine.approvals.Approvals` on a database."""
 

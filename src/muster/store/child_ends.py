@@ -130,6 +130,12 @@ def _start(connection: Connection, ids: Sequence[str]) -> None:
     )
 
 
+def visits_with_children(connection: Connection, execution_id: str) -> set[tuple[str, int]]:
+    """The visits of an execution that wait for children."""
+    opened = select(C.node_id, C.visit).where(C.execution_id == execution_id).distinct()
+    return {(row.node_id, row.visit) for row in connection.execute(opened)}
+
+
 def close_children(connection: Connection, parent_id: str, closing: Closing) -> None:
     """Nobody waits for them any more: those that have not begun are over, the others are told to stop."""
     for node, visit in closing.visits:

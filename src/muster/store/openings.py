@@ -1,6 +1,7 @@
 """What waits open and close, written in the fenced transaction of the journal row that says so."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from sqlalchemy import Connection
@@ -9,8 +10,8 @@ from muster.engine.ports import ApprovalOpening, ChildOpening, Closing, ListOpen
 from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in, filled
 from muster.model.json import Json
-from muster.store.approvals import close_approvals, open_approvals
-from muster.store.child_ends import Ended, close_children, tell_parents
+from muster.store.approvals import close_approvals, open_approvals, visits_asking
+from muster.store.child_ends import Ended, close_children, tell_parents, visits_with_children
 from muster.store.children import open_children, open_list
 from muster.store.large_values import read_values
 from muster.store.limits import leave
@@ -27,6 +28,9 @@ def write_openings(connection: Connection, items: Sequence[Progress]) -> None:
 
 
 def close(connection: Connection, execution_id: str, closing: Closing, approvals: ApprovalStatus) -> None:
+    if closing.everything:
+        opened = visits_with_children(connection, execution_id) | visits_asking(connection, execution_id)
+        closing = replace(closing, visits=tuple(sorted(opened)))
     close_children(connection, execution_id, closing)
     close_approvals(connection, execution_id, closing, approvals)
 

@@ -199,3 +199,21 @@ async def test_a_draft_is_not_started_until_it_is_activated(client: Client) -> N
     assert (refused.status_code, refused.json()["code"]) == (409, "CONFLICT")
     await client.post(f"/api/workflow/{identity}/activate")
     assert (await run(client, "hello", {"name": "A"}))["status"] == "COMPLETED"
+
+
+async def test_a_workflow_that_is_inactive_is_not_started(client: Client) -> None:
+    document = {"workflow": {"name": "Asleep", "key": "asleep", "nodes": [{"id": "a", "type": "NOOP"}]}}
+    document["workflow"]["status"] = "INACTIVE"
+    assert (await client.post("/api/workflow", json=document)).status_code == 201
+    answer = await client.post("/api/workflow/execute", json={"key": "asleep"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "CONFLICT")
+
+
+async def test_what_muster_puts_into_a_context_cannot_be_given_otherwise(client: Client) -> None:
+    document = {"workflow": {"name": "Plain", "key": "plain", "nodes": [{"id": "a", "type": "NOOP"}]}}
+    saved = (await client.post("/api/workflow", json=document)).json()
+    given = {"workflowId": "another", "instituteId": "mine"}
+    answer = await client.post("/api/workflow/execute?wait=10", json={"key": "plain", "context": given})
+    output = answer.json()["output"]
+    # Where there are no institutes, the name is anybody's.
+    assert (output["workflowId"], output["instituteId"]) == (saved["id"], "mine")

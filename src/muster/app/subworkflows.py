@@ -40,7 +40,7 @@ class StartableWorkflows:
             version = await self._workflows.version(found.id, number)
             told = f"The workflow {found.key!r} has no version {number}"
             return Failure("UnknownVersion", told) if version is None else version.id
-        if found.active_version_id is None or found.status is WorkflowStatus.ARCHIVED:
-            told = f"The workflow {found.key!r} is {found.status} and has no active version"
+        if found.active_version_id is None or found.status is not WorkflowStatus.ACTIVE:
+            told = f"The workflow {found.key!r} is {found.status}: it cannot be started"
             return Failure("WorkflowNotActive", told)
         return found.active_version_id

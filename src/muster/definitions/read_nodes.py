@@ -12,8 +12,9 @@ from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.scalars import as_id, as_whole
 from muster.definitions.shapes import CONFIG_NAMES, NODE, NODE_SETTINGS
+from muster.expr import ExpressionError, compile_template
 from muster.model.json import Json, JsonObject
-from muster.model.node_type import Catalogue, NodeType
+from muster.model.node_type import Catalogue, NodeKind, NodeType
 from muster.model.stored import NodeTemplate
 from muster.model.workflow import Join, Node
 
@@ -132,6 +133,7 @@ class _Reader:
         config, origin, override = self._effective(own, template)
         self._draft.uses += check_config(type_, config, origin, self._catalogue, self._problems)
         self._draft.uses += self._setting_uses()
+        self._check_fixed()
         compensate = self._compensate()
         if self._problems.errors == before:
             self._draft.node = self._node(type_, config, override, compensate)
@@ -205,6 +207,17 @@ class _Reader:
         settings.pop("name", None)
         return list(check_templates(settings, Below(self._pointer), self._problems))
 
+    def _check_fixed(self) -> None:
+        """How long something may take is known before it begins."""
+        retry = self._fields.get("retry")
+        delays = retry if isinstance(retry, dict) else {}
+        said = {"timeout": self._fields.get("timeout")}
+        said |= {f"retry/{name}": delays.get(name) for name in ("initialDelay", "maxDelay")}
+        for name, value in said.items():
+            if isinstance(value, str) and _has_expression(value):
+                told = f"`{value}` is no length of time: it is fixed when the workflow is saved."
+                self._problems.error("INVALID_DURATION", f"{self._pointer}/{name}", told)
+
     def _compensate(self) -> JsonObject | None:
         block = self._fields.get("compensate")
         if not isinstance(block, dict):
@@ -217,6 +230,13 @@ class _Reader:
                 self._problems.error("MISSING_TYPE", pointer, "What compensates needs a `type`.")
             return None
         config = own.value or {}
+        if type_.kind not in (NodeKind.EFFECT, NodeKind.WAIT):
+            told = f"`{type_.name}` reaches nothing outside, so it can undo nothing."
+            self._problems.error("INVALID_COMPENSATION", pointer, told)
+        for name in ("on", "forEach"):
+            if name in config:
+                told = f"What compensates is done once: `{name}` cannot be used here."
+                self._problems.error("INVALID_COMPENSATION", own.origin((name,))[0], told)
         # It runs when all is over: what was set by then is not known here.
         list(check_config(type_, config, own.origin, self._catalogue, self._problems))
         return {"type": type_.name, "config": config}
@@ -249,6 +269,13 @@ class _Reader:
             dedupe=cast("JsonObject | None", fields.get("dedupe")),
             item_key=cast("str | None", fields.get("itemKey")),
         )
+
+
+def _has_expression(text: str) -> bool:
+    try:
+        return not compile_template(text).is_constant
+    except ExpressionError:
+        return False  # said where templates are checked
 
 
 def _on_error(value: Json) -> Json:

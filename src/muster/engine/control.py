@@ -143,14 +143,16 @@ class Control:
         return workflow, await self._version_to_start(workflow, start.version, actor)
 
     async def _begin(self, start: Start, workflow: Workflow, version_id: int) -> Begun:
-        given: JsonObject = {"workflowId": workflow.id, "instituteId": workflow.institute_id}
+        given: JsonObject = {"workflowId": workflow.id}
+        if workflow.institute_id or "instituteId" not in start.context:
+            given["instituteId"] = workflow.institute_id
         new = NewExecution(
             id=self._ids.new(),
             workflow_id=workflow.id,
             version_id=version_id,
             institute_id=workflow.institute_id,
             owner=self._instance.name.owner,
-            context=check_context({**given, **start.context}),
+            context=check_context({**start.context, **given}),
             started_at=self._clock.now(),
             tags=start.tags,
         )
@@ -162,8 +164,8 @@ class Control:
     async def _version_to_start(self, workflow: Workflow, number: int | None, actor: Caller) -> int:
         if number is not None:
             return (await self._library.version(workflow.id, number, actor)).id
-        if workflow.active_version_id is None or workflow.status == "ARCHIVED":
-            raise Conflict(f"The workflow {workflow.key!r} is {workflow.status} and has no active version")
+        if workflow.active_version_id is None or workflow.status != "ACTIVE":
+            raise Conflict(f"The workflow {workflow.key!r} is {workflow.status}: it cannot be started")
         return workflow.active_version_id
 
     async def get(self, execution_id: str, actor: Caller) -> ExecutionDetail:

@@ -103,9 +103,9 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     (nodes(noop("a", maxVisits=0)), [("OUT_OF_RANGE", "/nodes/0/maxVisits")]),
     (nodes(noop("a", compensate={"config": {}})), [("MISSING_TYPE", "/nodes/0/compensate")]),
     (
-        nodes(noop("a", compensate={"type": "LOG", "config": {"mesage": ""}})),
+        nodes(noop("a", compensate={"type": "ACTION", "config": {"actiontype": ""}})),
         [
-            ("UNKNOWN_FIELD", "/nodes/0/compensate/config/mesage"),
+            ("UNKNOWN_FIELD", "/nodes/0/compensate/config/actiontype"),
             ("MISSING_FIELD", "/nodes/0/compensate/config"),
         ],
     ),

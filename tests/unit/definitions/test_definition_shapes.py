@@ -442,7 +442,7 @@ def test_every_setting_of_nodes_edges_and_workflows_survives() -> None:
                 "retry": {"maxAttempts": 3, "initialDelay": "1s", "multiplier": 2, "jitter": "full"},
                 "timeout": "PT1M",
                 "onError": {"goto": "b"},
-                "compensate": {"type": "log", "config": {"message": "undo"}},
+                "compensate": {"type": "send_email", "config": {"body": "undo"}},
                 "maxVisits": 5,
                 "inDoubt": "ask",
                 "dedupe": {"key": "#{orderId}", "ttl": "1d"},
@@ -455,7 +455,7 @@ def test_every_setting_of_nodes_edges_and_workflows_survives() -> None:
         ],
     }
     definition = loaded(document)
-    assert definition.nodes[0].compensate == {"type": "LOG", "config": {"message": "undo"}}
+    assert definition.nodes[0].compensate == {"type": "SEND_EMAIL", "config": {"body": "undo"}}
     assert definition.edges[0].max_latency_sec == 60
     assert from_document(to_document(definition)) == definition
     assert check(to_document(definition), CATALOGUE).definition == definition

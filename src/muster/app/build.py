@@ -35,7 +35,7 @@ from muster.definitions.library import Library
 from muster.definitions.limits import Limits
 from muster.engine.control import Control
 from muster.engine.following import Following
-from muster.engine.handlers import Handlers
+from muster.engine.handlers import Handlers, for_every_type
 from muster.engine.observer import EXECUTIONS, Announcing, Several
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock, SystemClock
@@ -139,10 +139,13 @@ async def opened(
         stack.push_async_callback(committer.close)
         deliveries = DeliveryRepository(database, committer)
         effects = await stack.enter_async_context(network_effects(settings, deliveries, storage.templates))
-        handlers = Handlers(
-            {**effects, **data.effects, **plugged.effects},
-            {**pure_handlers(), **plugged.pures},
-            {**wait_handlers(), **plugged.waits},
+        handlers = for_every_type(
+            Handlers(
+                {**effects, **data.effects, **plugged.effects},
+                {**pure_handlers(), **plugged.pures},
+                {**wait_handlers(), **plugged.waits},
+            ),
+            catalogue.node_types,
         )
         metrics = EngineMetrics(registry)
         metrics.committing(lambda: committer.waiting)

@@ -4,7 +4,7 @@ A handler maps parameters to an outcome. It never sleeps, polls, opens a transac
 the engine; what it needs of the outside it is constructed with.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -151,3 +151,31 @@ class Handlers:
     pures: Mapping[str, Pure]
     waits: Mapping[str, Wait]
     openers: Mapping[str, Opener] = field(default_factory=dict)
+
+
+def for_every_type(handlers: Handlers, types: Iterable[str]) -> Handlers:
+    """These handlers, and for types that have none (or none that could undo something) one that says so:
+    the node fails with a reason, and an execution never comes to what nobody can run."""
+    names = [name.upper() for name in types]
+    return Handlers(
+        {**dict.fromkeys(names, _no_effect), **handlers.effects},
+        {**dict.fromkeys(names, _nothing_to_compute), **handlers.pures},
+        {**dict.fromkeys(names, _no_wait), **handlers.waits},
+        handlers.openers,
+    )
+
+
+async def _no_effect(params: JsonObject, call: Call) -> Failure:
+    return _not_available(call)
+
+
+def _nothing_to_compute(config: JsonObject, call: Call) -> Failure:
+    return _not_available(call)
+
+
+def _no_wait(params: JsonObject, call: Call) -> Failure:
+    return _not_available(call)
+
+
+def _not_available(call: Call) -> Failure:
+    return Failure("NotAvailable", f"Nodes of the type that {call.node_id} asks for cannot be run here")

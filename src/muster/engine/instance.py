@@ -24,6 +24,7 @@ from muster.engine.ports import (
 from muster.engine.program import Program
 from muster.engine.search import terms_of
 from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
+from muster.kit.backoff import until_it_works
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
 from muster.model.aside import Unread
@@ -32,6 +33,9 @@ CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
 LOOK_AT_QUEUED_EVERY = 5.0
 LETTING_GO_SECONDS = 5.0
+# A version that cannot be loaded wants a person, and what a store that was away keeps only a moment.
+UNLOADABLE_PAUSE = timedelta(minutes=1)
+UNREAD_PAUSE = timedelta(seconds=1)
 # What brings its owner down five times in a row would bring down the sixth.
 MOST_TAKEOVERS = 5
 
@@ -89,6 +93,7 @@ class Instance:
         self._renewed = 0.0
         self._retired: float | None = None
         self._driven: dict[str, _Driven] = {}
+        self._unloadable: set[int] = set()
         self._due = Loop("due executions", self._due_pass, (NotWritten,))
         self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
         self._signals = Loop("signals", self._signals_pass, (NotWritten,))
@@ -188,15 +193,17 @@ class Instance:
     async def take_back(self) -> int:
         """Take what earlier incarnations of this instance held, without waiting for their leases."""
         claim = self._executions.claim_of_earlier(self.name.owner, self._earlier, CLAIMED_AT_ONCE)
-        return await self._take(claim)
+        return await self._take(claim, is_takeover=True)
 
     async def take_due(self) -> int:
         """Resume what has come due."""
-        return await self._take(self._executions.claim_due(self.name.owner, CLAIMED_AT_ONCE))
+        claim = self._executions.claim_due(self.name.owner, CLAIMED_AT_ONCE)
+        return await self._take(claim, is_takeover=False)
 
     async def take_abandoned(self) -> int:
         """Take over from instances that are gone."""
-        return await self._take(self._executions.claim_abandoned(self.name.owner, CLAIMED_AT_ONCE))
+        claim = self._executions.claim_abandoned(self.name.owner, CLAIMED_AT_ONCE)
+        return await self._take(claim, is_takeover=True)
 
     async def admit_queued(self) -> int:
         """Look again at what is queued."""
@@ -249,16 +256,19 @@ class Instance:
         await self.renew()
         return self._renew_every
 
-    async def _take(self, claim: Awaitable[Sequence[OwnedExecution]]) -> int:
+    async def _take(self, claim: Awaitable[Sequence[OwnedExecution]], is_takeover: bool) -> int:
         asked = _loop_time()
         taken = await claim
         programs = {version: await self._found_program(version) for version in _versions(taken)}
+        unread: list[OwnedExecution] = []
         for owned in taken:
             program = programs[owned.version_id]
             if program is None:
                 continue
             try:
                 live, todo = await self._taken_over(owned, program)
+            except NotWritten:
+                unread.append(owned)
             except Exception:
                 # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
                 log.exception("execution %s cannot be taken up", owned.id)
@@ -266,15 +276,29 @@ class Instance:
             else:
                 self._observer.taken(live, self._lateness(live))
                 self._spawn(live, todo, asked)
+        unloaded = [owned for owned in taken if programs[owned.version_id] is None]
+        await self._put_off(unloaded, UNLOADABLE_PAUSE, is_takeover)
+        await self._put_off(unread, UNREAD_PAUSE, is_takeover)
         return len(taken)
+
+    async def _put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, is_takeover: bool) -> None:
+        """Leave for later what cannot be taken up through no fault of its own: that is no takeover."""
+        if taken:
+            await until_it_works(
+                lambda: self._executions.put_off(taken, pause, is_takeover), NotWritten, _tell_away
+            )
 
     async def _found_program(self, version_id: int) -> Program | None:
         try:
-            return await self._program(version_id)
+            program = await self._program(version_id)
         except Exception:
-            # One line for all of its executions; their leases run out, and somebody tries again.
-            log.exception("executions of version %s cannot be taken up", version_id)
+            # One line for all of its executions, however often it is tried until it works.
+            if version_id not in self._unloadable:
+                log.exception("executions of version %s cannot be taken up", version_id)
+            self._unloadable.add(version_id)
             return None
+        self._unloadable.discard(version_id)
+        return program
 
     def _lateness(self, live: Live) -> timedelta | None:
         """How long after its time it was taken up; None: it was taken up for another reason."""
@@ -293,22 +317,10 @@ class Instance:
 
     async def _give_up(self, owned: OwnedExecution, program: Program) -> None:
         """End one that cannot even be taken up, as it is, if that has been tried often enough."""
-        if owned.takeovers <= self._most_takeovers:
-            return
-        failure = self._poisoned
-        end = Progress(
-            execution_id=owned.id,
-            fence=owned.fence,
-            rows=(),
-            checkpoint=Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=failure),
-            # Its state cannot be read, so nobody knows here what waits.
-            closes=Closing((), failure.message, everything=True),
-            parent_id=owned.parent_id,
-            is_limited=program.concurrency is not None,
-        )
-        with suppress(Lost, NotWritten):
-            await self._executions.write(end)
-            self.look_now()
+        if owned.takeovers > self._most_takeovers:
+            with suppress(Lost, NotWritten):
+                await self._executions.write(_end_as_it_is(owned, program, self._poisoned))
+                self.look_now()
 
     async def _rebuilt(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         while True:
@@ -359,8 +371,25 @@ class Instance:
                 self.look_now()
 
 
+def _end_as_it_is(owned: OwnedExecution, program: Program, failure: Failure) -> Progress:
+    return Progress(
+        execution_id=owned.id,
+        fence=owned.fence,
+        rows=(),
+        checkpoint=Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=failure),
+        # Its state cannot be read, so nobody knows here what waits.
+        closes=Closing((), failure.message, everything=True),
+        parent_id=owned.parent_id,
+        is_limited=program.concurrency is not None,
+    )
+
+
 def _versions(taken: Sequence[OwnedExecution]) -> set[int]:
     return {owned.version_id for owned in taken}
+
+
+def _tell_away(away: Exception) -> None:
+    log.warning("what cannot be taken up cannot be put off yet: %s", away)
 
 
 def _loop_time() -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -279,6 +279,11 @@ class Executions(Protocol):
     async def release(self, owner: str) -> int:
         """Let go of all that this owner holds, under new fences: it writes nothing more, and whoever looks
         next takes them. Says how many there were."""
+        ...
+
+    async def put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, uncount: bool) -> None:
+        """Let go of what was just claimed and not begun: it is due again after a pause. `uncount`: that it
+        was claimed counted as a takeover, and no longer does. What another has claimed is left alone."""
         ...
 
     async def admit_queued(self, limit: int) -> int:

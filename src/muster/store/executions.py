@@ -48,6 +48,7 @@ from muster.store.item_rows import read_done_items, read_item_outputs
 from muster.store.large_values import OF_EXECUTIONS, OF_JOURNAL, Laying, read_values, with_asides
 from muster.store.limits import StartingLimited, look_again
 from muster.store.openings import close, write_ends, write_openings
+from muster.store.putting_off import put_off
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
@@ -317,6 +318,10 @@ class ExecutionRepository:
             return len(mine)
 
         return await self._write(work)
+
+    async def put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, uncount: bool) -> None:
+        fences = {owned.id: owned.fence for owned in taken}
+        await self._write(lambda connection: put_off(connection, fences, pause, uncount))
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
         return await self._claim(DUE, owner, limit)

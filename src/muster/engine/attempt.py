@@ -226,7 +226,6 @@ class Attempts:
         """Run a node's compensation, again after a failure that may pass."""
         compensate = live.program.steps[undo.node].node.compensate or {}
         config = compensate.get("config")
-        body = compile_body(config if isinstance(config, dict) else {})
         effect = self._handlers.effects[str(compensate.get("type")).upper()]
         attempt = 1
         while True:
@@ -236,13 +235,19 @@ class Attempts:
                 return Settled(undo, call, started)
             # A key of its own: the far side has seen the one of what is undone.
             call = call._replace(item_key=COMPENSATION)
-            self._check_lease(live)
-            outcome, _ = await self._guarded(None, call, _alone(effect(_parameters(body, call), call)))
+            outcome, _ = await self._guarded(None, call, self._compensation(live, effect, config, call))
             delay = _delay_before_next(outcome, attempt, self._chance())
             if delay is None:
                 return Settled(undo, outcome, started)
             await asyncio.sleep(delay.total_seconds())
             attempt += 1
+
+    async def _compensation(
+        self, live: Live, effect: Effect, config: Json, call: Call
+    ) -> tuple[Done | Failure, Json]:
+        params = _parameters(compile_body(config if isinstance(config, dict) else {}), call)
+        self._check_lease(live)
+        return await effect(params, call), None
 
     async def _guarded(
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[Done | Failure, Json]]
@@ -253,18 +258,18 @@ class Attempts:
     async def _unmasked(
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[T, Json]]
     ) -> tuple[T | Failure, Json]:
+        timer = asyncio.timeout(None if limit is None else limit.total_seconds())
         try:
-            if limit is None:
-                return await work
-            async with asyncio.timeout(limit.total_seconds()):
+            async with timer:
                 return await work
         except (Lost, Unread):
             raise
         except ExpressionError as error:
             return Failure("ExpressionError", str(error)), None
         except TimeoutError:
-            told = f"{call.node_id} took longer than {limit}"
-            return Failure("Timeout", told, retryable=True, unsure=True), None
+            # The handler may have raised one of its own: something that it waited for took too long.
+            told = f"took longer than {limit}" if timer.expired() else "ran into a timeout of its handler"
+            return Failure("Timeout", f"{call.node_id} {told}", retryable=True, unsure=True), None
         except Exception as mistake:
             return _mistaken(call, mistake), None
 

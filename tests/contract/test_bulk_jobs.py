@@ -62,7 +62,9 @@ class Desk:
         self.letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(self.actions))
         self.bulk = Bulk(self.jobs, house.ids, lambda: None)
         instance = owner.partition("/")[0]
-        self.work = BulkPass(self.jobs, self.actions, self.letters, owner, f"{instance}/", _nothing).work
+        trouble = (Unavailable, CommitUnknown)
+        bulk_pass = BulkPass(self.jobs, self.actions, self.letters, owner, f"{instance}/", _nothing, trouble)
+        self.work = bulk_pass.work
 
     async def finish(self, job_id: str) -> Job:
         while await self.work():

@@ -24,6 +24,7 @@ from muster.engine.instance import Instance, Name
 from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.masking import Secrets
 from muster.engine.observer import Observer
+from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
@@ -114,8 +115,9 @@ async def running_engine(
     letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(actions))
     jobs = BulkJobRepository(database, lease)
     earlier = "" if alone else f"{settings.instance_id}/"
-    bulk_pass = BulkPass(jobs, actions, letters, name.owner, earlier, instance.notice)
-    bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), (Unavailable, CommitUnknown))
+    trouble = (Unavailable, CommitUnknown, NotWritten)
+    bulk_pass = BulkPass(jobs, actions, letters, name.owner, earlier, instance.notice, trouble)
+    bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), trouble)
     bulk = Bulk(jobs, ids, bulk_loop.wake)
     engine = Engine(control, following, actions, letters, bulk, lambda: instance.driving, instance.retire)
     if "engine" not in settings.roles:

@@ -1,6 +1,7 @@
 """Bulk actions: jobs that go on when whoever asked is gone, with a result for every item."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,6 +19,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.problems import AuthorError
 from muster.model.stored import AuditEntry, Page
 
+log = logging.getLogger(__name__)
 ITEMS_AT_ONCE = 100
 SIDE_BY_SIDE = 8
 
@@ -181,7 +183,8 @@ def _audit(job_id: str, action: str, actor: Caller, reason: str) -> AuditEntry:
 
 class BulkPass:
     """Does jobs' items, some at a time. An action and its item's result are one transaction, so that whoever
-    goes on after a crash does nothing twice and leaves nothing out."""
+    goes on after a crash does nothing twice and leaves nothing out. `trouble` is the store's: what it befalls
+    is done later."""
 
     def __init__(
         self,
@@ -191,9 +194,11 @@ class BulkPass:
         owner: str,
         earlier: str,
         notice: Callable[[], Awaitable[None]],
+        trouble: tuple[type[Exception], ...],
     ) -> None:
         self._jobs, self._actions, self._letters = jobs, actions, letters
         self._owner, self._earlier, self._notice = owner, earlier, notice
+        self._trouble = trouble
 
     async def work(self) -> bool:
         """Do some items of one job. False: there is nothing to do."""
@@ -229,6 +234,12 @@ class BulkPass:
             return f"{refused}."
         except Overtaken:
             return None
+        except self._trouble:
+            raise
+        except Exception:
+            # The boundary of one item: a mistake in it keeps neither the others nor the job from their ends.
+            log.exception("bulk job %s: the item %s failed", claimed.job.id, item)
+            return "It failed unexpectedly; the log says more."
         return None
 
     async def _do(self, job: Job, item: str, by: By) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import structlog
 from fastapi import APIRouter, Request, Response
 
 from muster.api.answers import answer
@@ -9,7 +10,7 @@ from muster.api.describe import described
 from muster.api.execution_shapes import BatchStarted, Execute, NotStarted, Rejected, Started
 from muster.api.guard import Operator
 from muster.api.parts import Given, Parts
-from muster.api.problems import Code, Refused, wrong
+from muster.api.problems import Code, Refused, our_fault, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import start_of
 from muster.api.shapes import ProblemEntry
@@ -22,6 +23,7 @@ from muster.model.json import Json
 from muster.model.problems import AuthorError
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
+_log = structlog.get_logger("muster.api")
 
 MOST = 1000
 _ITEM = {"$ref": "#/components/schemas/Execute"}
@@ -100,5 +102,11 @@ def _refused(error: BaseException, parts: Parts) -> Refused:
             return Refused(
                 Code.OUTCOME_UNKNOWN, "The database left during the commit: look before you repeat."
             )
+        case Exception() if isinstance(error, parts.unavailable):
+            return Refused(Code.UNAVAILABLE, "The database could not be reached. Nothing was written.")
+        case Exception():
+            # Others have started: who asked must hear of them.
+            _log.error("an execution of a batch could not be started", exc_info=error)
+            return our_fault()
         case _:
             raise error

@@ -98,8 +98,10 @@ class Driver:
                 else:
                     under_way += [self._begin(live, effect) for effect in effects]
                     settled, under_way = await self._wait(live, under_way)
-                await self._expire(live)
-                todo = await self._take(live, settled)
+                # One time for both: what comes due in between must not be woken before it is closed.
+                now = self._clock.now()
+                await self._expire(live, now)
+                todo = await self._take(live, settled, now)
         finally:
             for task in under_way:
                 _stop(task)
@@ -164,23 +166,22 @@ class Driver:
         settled = [task for task in under_way if task.done()]
         return [task.result() for task in settled], [task for task in under_way if not task.done()]
 
-    async def _take(self, live: Live, settled: list[Settled]) -> list[Todo]:
-        """Take what has settled, what has reached the execution and what is due, and say what follows."""
+    async def _take(self, live: Live, settled: list[Settled], now: datetime) -> list[Todo]:
+        """Take what has settled, what has reached the execution and what is due by now, and say what
+        follows."""
         # Signals first: who says "hold" while a node runs means that nothing is to follow from it.
         signals = live.take_signals()
         outcomes = [self._note(live, one) for one in settled]
         live.owes_a_write = live.owes_a_write or bool(outcomes)
-        now = self._clock.now()
         due = [
             Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
         ]
         events = [*((signal, now) for signal in signals), *outcomes, *((woken, now) for woken in due)]
         return [todo for event, at in events for todo in await self._happened(live, event, at)]
 
-    async def _expire(self, live: Live) -> None:
+    async def _expire(self, live: Live, now: datetime) -> None:
         """Let nobody answer visits any more whose time is over. What was answered before counts, however late
         it is noticed."""
-        now = self._clock.now()
         late = [token for token in live.state.tokens if token.correlation and token.due and token.due <= now]
         if not late:
             return

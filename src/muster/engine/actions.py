@@ -12,6 +12,7 @@ from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.control import Begun, Conflict, Records, find, whole
 from muster.engine.limits import BadConcurrencyKey, limit_of
+from muster.engine.live import UNTOUCHED, answers_of, answers_to_keep
 from muster.engine.ports import Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import terms_of
@@ -189,7 +190,11 @@ class Actions:
             **encode(decision.state),
             "outputs": decision.state.outputs,
             "seq": found.state.get("seq", 0),
+            # It is reopened under the next fence, and whoever takes it up has the one after that.
+            UNTOUCHED: found.fence + 2,
         }
+        if kept := answers_to_keep(decision.state, answers_of(found.state)):
+            state["answers"] = kept
         limit = await self._limit(found, version_id)
         again = Reopened(found, version_id, context, state, letter, limit)
         details = _details(node=retry.node, version=retry.version, patched=sorted(retry.patch or {}))

@@ -15,7 +15,7 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
-from muster.engine.live import Live, answers_to_keep
+from muster.engine.live import UNTOUCHED, Live, answers_to_keep
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     COMPENSATION,
@@ -339,8 +339,10 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
     """Where the execution stands, for whoever takes it up next."""
     state = live.state
     document: JsonObject = {**encode(state), "outputs": state.outputs, "seq": live.seq}
-    if kept := answers_to_keep(live):
+    if kept := answers_to_keep(state, live.answers):
         document["answers"] = kept
+    if live.handed_on:
+        document[UNTOUCHED] = live.fence + 1
     standing = next((token.node for token in state.tokens), None)
     ending = state.ending
     status, output, problem = state.status, None, ending.failure if ending else None

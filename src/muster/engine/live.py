@@ -48,6 +48,8 @@ from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 MOST_FAILURES = 100
+# Of a checkpoint: under this fence nothing of what it has as running can have begun.
+UNTOUCHED = "untouched"
 
 
 @dataclass(slots=True)
@@ -263,7 +265,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     assert isinstance(seq, int)
     state = decode(owned.state, owned.context, outputs)._replace(has_asides=owned.has_asides)
     live = Live(facts, owned.fence, program, state, seq)
-    live.answers = _answers_of(owned.state)
+    live.answers = answers_of(owned.state)
     if owned.fence == FIRST_FENCE and owned.signals:
         return live, _first_of_all(live, owned)
     if not owned.state:
@@ -276,7 +278,10 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
             live.happen(live.take_again(entry, entry.seq), owned.started_at)
     _ask(live, owned.journal)
     live.receive(owned.signals)
-    return live, resume(live.state)
+    todo = resume(live.state)
+    if todo and live.arrived and owned.state.get(UNTOUCHED) == owned.fence and not live.state.undoing:
+        return live, _before_it_begins(live, owned)
+    return live, todo
 
 
 def with_values(owned: OwnedExecution, values: Mapping[str, Json]) -> OwnedExecution:
@@ -317,16 +322,31 @@ def _first_of_all(live: Live, owned: OwnedExecution) -> tuple[Todo, ...]:
     return todo + live.happen(Started(owned.context), owned.started_at)
 
 
-def answers_to_keep(live: Live) -> JsonObject:
-    """The answers of visits that are woken and have not run yet: the execution is held, or handed on. Each is
-    a member, by its visit, so that a large one can be kept aside."""
-    woken = [(token.node, token.visit) for token in live.state.tokens if token.woken]
-    return {
-        f"{node}/{visit}": live.answers[node, visit] for node, visit in woken if (node, visit) in live.answers
-    }
+def _before_it_begins(live: Live, owned: OwnedExecution) -> tuple[Todo, ...]:
+    """Take what has reached an execution that was handed on before anything of it begins here: held or
+    cancelled meanwhile, nothing does."""
+    held, todo = live.state.held, tuple[Todo, ...]()
+    tokens = tuple(
+        token._replace(phase=Phase.READY) if token.phase is Phase.RUNNING else token
+        for token in live.state.tokens
+    )
+    live.state = live.state._replace(tokens=tokens, held=True)
+    for event in live.take_signals():
+        if isinstance(event, Held | Released):
+            held = isinstance(event, Held)
+        else:
+            todo += live.happen(event, owned.started_at)
+    return todo + live.happen(Held() if held else Released(), owned.started_at)
 
 
-def _answers_of(state: JsonObject) -> dict[tuple[str, int], Json]:
+def answers_to_keep(state: State, answers: Mapping[tuple[str, int], Json]) -> JsonObject:
+    """Those of visits that are woken and have not run yet: the execution is held, handed on, or ended. Each
+    is a member, by its visit, so that a large one can be kept aside."""
+    woken = [(token.node, token.visit) for token in state.tokens if token.woken]
+    return {f"{node}/{visit}": answers[node, visit] for node, visit in woken if (node, visit) in answers}
+
+
+def answers_of(state: JsonObject) -> dict[tuple[str, int], Json]:
     kept = state.get("answers", {})
     assert isinstance(kept, dict)
     visits = ((key.rpartition("/"), answer) for key, answer in kept.items())

@@ -21,7 +21,8 @@ def new_row(
         "owner": new.owner,
         "lease_until": until if new.owner else None,
         "resume_at": None if new.owner else at,
-        "fence": FIRST_FENCE,
+        # Without an owner it has not begun: the first who takes it up has the first fence.
+        "fence": FIRST_FENCE if new.owner else FIRST_FENCE - 1,
         "parent_execution_id": new.parent_id,
         "tags": list(new.tags),
         "institute_id": new.institute_id,

@@ -213,6 +213,5 @@ def unowned_row(
         **new_row(laying, replace(new, owner=None), at),
         "status": status.value,
         "resume_at": due,
-        "fence": FIRST_FENCE - 1,
         "depth": depth,
     }

@@ -194,8 +194,8 @@ MUTANTS = [
     Mutant(
         "what brings its owners down is given up",
         "engine/instance.py",
-        "        if owned.takeovers <= self._most_takeovers:\n",
-        "        if True:\n",
+        "        if owned.takeovers <= self._most_takeovers:\n            return live, todo\n",
+        "        if True:\n            return live, todo\n",
         f"{GUARDS} given_up_is_not_run_again and sqlite",
     ),
     Mutant(

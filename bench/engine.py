@@ -83,8 +83,8 @@ async def muster_on(url: str | None, folder: Path) -> AsyncIterator[House]:
 
 
 async def one(house: House) -> None:
-    execution = await house.control.start(Start("five-steps", {"number": 0}), ME)
-    came = await house.control.wait(execution, ME, 60)
+    begun = await house.control.start(Start("five-steps", {"number": 0}), ME)
+    came = await house.control.wait(begun.id, ME, 60)
     assert came.status == "COMPLETED", came
     assert isinstance(came.output, dict)
     assert came.output["number"] == 5

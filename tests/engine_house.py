@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
+from clocks import NOON, ShiftedClock
 from muster.definitions.check import check
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
@@ -16,7 +17,7 @@ from muster.engine.ports import NewExecution
 from muster.engine.program import Program, compile_program
 from muster.engine.state import Failure, Phase
 from muster.expr import compile_template
-from muster.kit.clock import Clock, SystemClock
+from muster.kit.clock import Clock
 from muster.kit.ids import TimeOrderedIds
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue, NodeKind, NodeType
@@ -107,7 +108,7 @@ class House:
     def __init__(
         self, database: Database, told: Told, name: str = "here", clock: Clock | None = None
     ) -> None:
-        self.database, self.told, self.clock = database, told, clock or SystemClock()
+        self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
         self.committer = GroupCommitter(database)
         self.executions = ExecutionRepository(database, self.committer, LEASE)
@@ -147,6 +148,14 @@ class House:
         new = NewExecution(self.ids.new(), "w1", 1, "", owner, dict(context), self.clock.now())
         await self.instance.start(new)
         return new.id
+
+    async def pass_time(self, **by: float) -> None:
+        """Let time pass, in this house and for the executions that are parked in its database: whatever
+        comes due meanwhile is due by the database's clock, too."""
+        assert isinstance(self.clock, ShiftedClock)
+        self.clock.ahead += timedelta(**by)
+        due = update(workflow_execution).where(workflow_execution.c.resume_at <= self.clock.now())
+        await self.database.write(lambda connection: connection.execute(due.values(resume_at=NOON)))
 
     async def row(self, execution_id: str) -> dict[str, object]:
         found = select(workflow_execution).where(workflow_execution.c.id == execution_id)

@@ -116,11 +116,10 @@ class Waiting(House):
 
         await self.until(ended)
 
-    async def until(self, holds: Callable[[], Awaitable[bool]], rounds: int = 400) -> None:
-        for _ in range(rounds):
-            if await holds():
-                return
-            await self.instance.take_signals()
-            await self.instance.take_due()
-            await asyncio.sleep(0.01)
-        raise AssertionError("it did not come to pass")
+    async def until(self, holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
+        """Take up whatever is due, and hand over what has arrived, until something holds."""
+        async with asyncio.timeout(seconds):
+            while not await holds():
+                await self.instance.take_signals()
+                await self.instance.take_due()
+                await asyncio.sleep(0.01)

@@ -23,6 +23,11 @@ class ShiftedClock:
 
     def __init__(self) -> None:
         self.ahead = timedelta()
+        self._stopped: datetime | None = None
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+        return (self._stopped or datetime.now(UTC)) + self.ahead
+
+    def stop(self) -> None:
+        """Move on only by being put forward, however long a test takes."""
+        self._stopped = datetime.now(UTC)

@@ -28,8 +28,10 @@ from muster.store.database import Database
 from muster.store.dialect import insert_rows
 from muster.store.executions import ExecutionRepository
 from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
+from polling import until
 
-LEASE = timedelta(seconds=30)
+# Longer than any test: who is to lose a lease has it moved.
+LEASE = timedelta(hours=1)
 
 
 def node_type(name: str, kind: NodeKind) -> NodeType:
@@ -170,6 +172,14 @@ class House:
         )
         rows = await self.database.read(lambda connection: connection.execute(found).all())
         return [tuple(row) for row in rows]
+
+    async def until_journaled(self, execution_id: str, *rows: tuple[str, str, str]) -> None:
+        """Wait until these visits are in the journal: their nodes, items and statuses."""
+
+        async def are_there() -> bool:
+            return set(rows) <= set(await self.journal(execution_id))
+
+        await until(are_there)
 
 
 def _save(connection: Connection, clock: Clock) -> None:

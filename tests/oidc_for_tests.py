@@ -11,10 +11,13 @@ from urllib.parse import quote
 
 import httpx
 
+from polling import PATIENCE
 from services_for_tests import script, started
 
 AUDIENCE = "muster"
-_HTTP = httpx.Client(verify=False, trust_env=False)  # plain HTTP on loopback: no certificates, no proxy
+_HTTP = httpx.Client(
+    verify=False, trust_env=False, timeout=PATIENCE
+)  # plain HTTP on loopback: no certificates, no proxy
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class OpenIdProvider:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         common = {"client_id": "console", "redirect_uri": redirect_uri}
         asked = {"response_type": "code", "scope": "openid", "code_challenge_method": "S256"}
-        with httpx.Client(base_url=self.issuer, verify=False, trust_env=False) as browser:
+        with httpx.Client(base_url=self.issuer, verify=False, trust_env=False, timeout=PATIENCE) as browser:
             page = browser.get("/auth", params=common | asked | {"code_challenge": challenge})
             while not page.headers.get("location", "").startswith(redirect_uri):
                 page = _next_page(browser, page, login)

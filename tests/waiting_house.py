@@ -23,6 +23,7 @@ from muster.store.child_items import ChildItems
 from muster.store.database import Database
 from muster.store.tables import execution_limit, workflow_execution
 from muster.store.workflows import WorkflowRepository
+from polling import until
 
 E = workflow_execution.c
 FINAL = ("COMPLETED", "FAILED", "CANCELLED")
@@ -116,10 +117,12 @@ class Waiting(House):
 
         await self.until(ended)
 
-    async def until(self, holds: Callable[[], Awaitable[bool]], seconds: float = 60) -> None:
+    async def until(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Take up whatever is due, and hand over what has arrived, until something holds."""
-        async with asyncio.timeout(seconds):
-            while not await holds():
-                await self.instance.take_signals()
-                await self.instance.take_due()
-                await asyncio.sleep(0.01)
+
+        async def look() -> bool:
+            await self.instance.take_signals()
+            await self.instance.take_due()
+            return await holds()
+
+        await until(look)

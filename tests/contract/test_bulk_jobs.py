@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import pytest
 from sqlalchemy import Connection, select, update
 
-from engine_house import House, Told, chain, node
+from engine_house import LEASE, House, Told, chain, node
 from muster.engine.actions import Actions, By, JobItem, Overtaken, Retry
 from muster.engine.bulk import (
     Bulk,
@@ -38,7 +38,6 @@ from muster.store.tables import audit_log, bulk_job, workflow_execution
 
 T = TypeVar("T")
 ADA = Caller("ada", frozenset({Role.OPERATOR}), None, How.TOKEN)
-LEASE = timedelta(seconds=30)
 NOT_TODAY = Failure("Refused", "not today")
 
 

@@ -1,6 +1,5 @@
 """The nodes that only compute or rest, in executions from start to end, as authors write them."""
 
-import asyncio
 from typing import cast
 
 import pytest
@@ -94,11 +93,11 @@ async def test_a_delay_parks_the_execution_until_it_is_due(house: House) -> None
         "config": {"transformations": [{"field": "n", "expression": 0}]},
     }
     await house.define_document({"name": "A rest", "nodes": [rest, after]})
-    execution = await house.run(n=1.2)
+    execution = await house.run(n=3600)
     parked = await house.row(execution)
     assert (parked["status"], parked["current_node_id"]) == ("PAUSED", "rest")
     assert await house.instance.take_due() == 0, "never early"
-    await asyncio.sleep(1.25)
+    await house.pass_time(hours=1)
     assert await house.instance.take_due() == 1
     await house.instance.ended(execution)
     row = await house.row(execution)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.store.folder import DataFolder, FolderTaken
+from polling import PATIENCE
 
 HOLD = """
 import sys, time
@@ -39,7 +40,7 @@ def test_a_claim_ends_with_its_process_however_that_ends(tmp_path: Path) -> None
         with pytest.raises(FolderTaken, match=f"process {other.pid}"):
             DataFolder.claim(tmp_path)
         other.send_signal(signal.SIGKILL)
-        other.wait(10)
+        other.wait(PATIENCE)
     DataFolder.claim(tmp_path).release()
 
 

@@ -32,11 +32,16 @@ from muster.store.database import (
 from muster.store.migrations import migrate
 from muster.store.open import open_database, server_engine, sqlite_database
 from muster.store.tables import audit_log
+from polling import until
 
 Kill = Callable[[int], None]
 OWN_ID = {"postgresql": "SELECT pg_backend_pid()", "mariadb": "SELECT connection_id()"}
 END = {"postgresql": "SELECT pg_terminate_backend({})", "mariadb": "KILL CONNECTION {}"}
-SLEEP = {"postgresql": "SELECT pg_sleep(5)", "mariadb": "SELECT sleep(5)"}
+IS_THERE = {
+    "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE pid = {}",
+    "mariadb": "SELECT count(*) FROM information_schema.processlist WHERE id = {}",
+}
+SLEEP = {"postgresql": "SELECT pg_sleep(300)", "mariadb": "SELECT sleep(300)"}
 SERVERS = EVERY_KIND[1:]
 
 
@@ -59,7 +64,12 @@ async def kill(database: Database, database_url: str) -> AsyncIterator[Kill]:
 
     async def end(connection_id: int) -> None:
         await other.write(lambda c: c.execute(text(END[c.dialect.name].format(connection_id))))
-        await asyncio.sleep(0.1)
+        await until(lambda: is_gone(connection_id))
+
+    async def is_gone(connection_id: int) -> bool:
+        return not await other.read(
+            lambda c: c.execute(text(IS_THERE[c.dialect.name].format(connection_id))).scalar_one()
+        )
 
     yield end
     await other.close()
@@ -179,12 +189,17 @@ async def test_a_failed_rollback_does_not_hide_why_it_was_needed(database, kill)
 async def test_when_every_connection_is_in_use_for_too_long_it_says_so(database_url, monkeypatch) -> None:
     monkeypatch.setattr(opening, "POOL_SECONDS", 0.1)
     database = AsyncDatabase(server_engine(parse_address(database_url), pool_size=1))
-    holding = asyncio.create_task(
-        database.read(lambda c: c.execute(text(SLEEP[c.dialect.name].replace("5", "0.5"))))
-    )
-    await asyncio.sleep(0.1)
+    held, let_go = asyncio.Event(), asyncio.Event()
+
+    def hold(connection: Connection) -> None:
+        held.set()
+        await_only(let_go.wait())
+
+    holding = asyncio.create_task(database.read(hold))
+    await held.wait()
     with pytest.raises(Unavailable, match="every connection is in use"):
         await database.read(own_id)
+    let_go.set()
     await holding
     await database.close()
 

@@ -81,11 +81,11 @@ async def test_a_failed_execution_leaves_a_letter_with_every_attempt(house: Hous
 
 
 async def test_attempts_are_remembered_over_a_durable_delay(house: House, told: Told) -> None:
-    told.answers = [Failure("Busy", "later", retryable=True, retry_after=1.2), NOT_TODAY]
+    told.answers = [Failure("Busy", "later", retryable=True, retry_after=3600), NOT_TODAY]
     await house.define(chain(node("a")))
     execution = await house.run()
     assert (await house.row(execution))["status"] == "PAUSED"
-    await asyncio.sleep(1.3)
+    await house.pass_time(hours=1)
     assert await house.instance.take_due() == 1
     await house.instance.ended(execution)
     [letter] = await letters_of(house)

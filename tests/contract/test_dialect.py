@@ -24,6 +24,7 @@ from muster.store.dialect import (
     violated_key,
 )
 from muster.store.tables import api_token, node_template, workflow
+from polling import PATIENCE
 
 
 def template_rows(*names: str, version: int = 1) -> list[dict[str, object]]:
@@ -155,7 +156,7 @@ async def test_a_claimant_passes_over_what_another_is_claiming_instead_of_waitin
         return [row.id for row in claim(connection, api_token, free, {"revoked_at": NOON}, [api_token.c.id])]
 
     def while_holding(connection: Connection) -> list[list[str]]:
-        return [take_two(connection), await_only(asyncio.wait_for(database.write(take_two), 5))]
+        return [take_two(connection), await_only(asyncio.wait_for(database.write(take_two), PATIENCE))]
 
     assert [sorted(ids) for ids in await database.write(while_holding)] == [["t0", "t1"], ["t2", "t3"]]
 
@@ -228,7 +229,7 @@ async def test_a_time_without_a_zone_is_refused(database: Database) -> None:
 
 async def test_the_databases_clock_has_microseconds_and_agrees_with_ours(database: Database) -> None:
     seen = [await database.read(now) for _ in range(5)]
-    assert abs(seen[0] - datetime.now(UTC)) < timedelta(seconds=5)
+    assert abs(seen[0] - datetime.now(UTC)) < timedelta(seconds=PATIENCE)
     assert seen == sorted(seen)
     assert any(moment.microsecond % 1000 for moment in seen)
 
@@ -238,7 +239,7 @@ async def test_the_databases_clock_can_be_written_and_compared_within_a_statemen
     await database.write(lambda c: c.execute(update(api_token).values(last_used_at=utc_now())))
     past = select(api_token.c.last_used_at).where(api_token.c.last_used_at <= utc_now())
     found = await database.read(lambda c: c.execute(past).scalar_one())
-    assert abs(found - datetime.now(UTC)) < timedelta(seconds=5)
+    assert abs(found - datetime.now(UTC)) < timedelta(seconds=PATIENCE)
 
 
 async def test_a_place_for_one_at_a_time_holds_one_at_a_time(database: Database) -> None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from sqlalchemy import Connection
+from sqlalchemy.util import await_only
 
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
@@ -66,11 +67,11 @@ async def test_a_failure_that_may_pass_is_tried_again(house: House, told: Told) 
 
 
 async def test_a_long_pause_is_taken_up_when_it_is_due(house: House, told: Told) -> None:
-    await house.define(chain(node("a", "SLEEP", config={"seconds": 1.2}), node("b")))
+    await house.define(chain(node("a", "SLEEP", config={"seconds": 3600}), node("b")))
     execution = await house.run()
     assert (await house.row(execution))["status"] == "PAUSED"
     assert await house.instance.take_due() == 0, "never early"
-    await asyncio.sleep(1.3)
+    await house.pass_time(hours=1)
     assert await house.instance.take_due() == 1
     await house.instance.ended(execution)
     row = await house.row(execution)
@@ -200,16 +201,19 @@ async def test_what_is_being_written_is_held_on_to_as_well(database: Database, t
     told.hangs_at = "a"
     execution = await house.start()
     await told.hanging.wait()
-    busy = "SELECT 1 FROM workflow_execution FOR UPDATE"
-    sleeping = "SELECT pg_sleep(0.5)" if database.dialect_name == "postgresql" else "SELECT SLEEP(0.5)"
+    locked, done = asyncio.Event(), asyncio.Event()
 
     def write(connection: Connection) -> None:
-        connection.exec_driver_sql(busy)
-        connection.exec_driver_sql(sleeping)
+        connection.exec_driver_sql("SELECT 1 FROM workflow_execution FOR UPDATE")
+        locked.set()
+        await_only(done.wait())
 
     writing = asyncio.create_task(database.write(write))
-    await asyncio.sleep(0.2)
-    assert list(await house.executions.renew(house.instance.name.owner, [execution])) == [execution]
+    await locked.wait()
+    renewing = asyncio.create_task(house.executions.renew(house.instance.name.owner, [execution]))
+    await asyncio.wait([renewing], timeout=0.1)  # the time for whoever passes over what is locked
+    done.set()
+    assert list(await renewing) == [execution]
     await writing
 
 

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import pytest
 
 from contract.test_bulk_jobs import ADA, Desk
-from contract.test_in_doubt import until_journaled
 from engine_house import TYPES, House, Told, chain, node
 from muster.engine.actions import By, Retry
 from muster.engine.control import Conflict
@@ -64,7 +63,7 @@ async def test_a_failure_is_undone_in_reverse_order_of_completion(house: House, 
     told.pauses_at = "b"
     execution = await house.start()
     await told.hanging.wait()
-    await until_journaled(house, execution, ("c", "", "completed"))
+    await house.until_journaled(execution, ("c", "", "completed"))
     told.answers = [Done(), NOT_TODAY]
     told.go_on.set()
     await house.instance.ended(execution)

@@ -1,7 +1,5 @@
 """Following an execution that another drives: from the database alone, on every database."""
 
-import asyncio
-
 import pytest
 
 from engine_house import House, Told, chain, node
@@ -91,10 +89,7 @@ async def test_whoever_comes_back_at_any_place_misses_nothing_and_hears_nothing_
     await house.define(Definition("branches", nodes, edges))
     execution = await house.start()
     await told.hanging.wait()
-    for _ in range(500):
-        if any(row[0] == "c" for row in await house.journal(execution)):
-            break
-        await asyncio.sleep(0.01)
+    await house.until_journaled(execution, ("c", "", "completed"))
     first = await following.look(execution, ANYONE, Place())
     whole = [said(change) for change, _ in first.changes]
     assert whole[:2] == [("execution", "RUNNING"), ("a", "completed")]

@@ -21,6 +21,7 @@ from muster.store.database import Database
 from muster.store.dialect import lock_rows
 from muster.store.execution_records import ExecutionRecords
 from muster.store.tables import workflow_execution
+from polling import until
 
 E = workflow_execution.c
 NOTE = Note(AuditEntry("execution", "", "retry", "somebody"))
@@ -145,11 +146,12 @@ async def test_rows_are_locked_in_the_order_of_their_keys(house: House) -> None:
                 )
             )
         )
-        for _ in range(500):
+
+        async def one_is_locked() -> list[str] | None:
             left = await house.database.read(free_rows)
-            if len(left) < 2:
-                break
-            await asyncio.sleep(0.01)
+            return left if len(left) < 2 else None
+
+        left = await until(one_is_locked)
         free.set()
         await asyncio.gather(holding, wanted)
     assert left == ["e3"], "who waits for the second has the first, and not the third"
@@ -190,9 +192,10 @@ async def test_what_is_given_up_is_not_run_again(house: House, told: Told) -> No
     await house.database.write(lambda connection: connection.execute(six))
     calls = len(told.did)
     assert await another(house, "here").instance.take_back() == 1
-    for _ in range(500):
-        if (await house.row(execution))["status"] == "FAILED":
-            break
-        await asyncio.sleep(0.01)
+
+    async def has_failed() -> bool:
+        return (await house.row(execution))["status"] == "FAILED"
+
+    await until(has_failed)
     assert (await house.row(execution))["error_type"] == "Poisoned"
     assert len(told.did) == calls

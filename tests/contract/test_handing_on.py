@@ -1,13 +1,14 @@
 """An instance that leaves, or that drives nothing: what it has is there for the others, at once."""
 
 import asyncio
+import math
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import update
 
-from clocks import NOON
-from engine_house import House, Told, chain, node
+from clocks import NOON, FakeClock
+from engine_house import LEASE, House, Told, chain, node
 from muster.engine.ports import JournalRow, Lost, Progress
 from muster.store.database import Database
 from muster.store.tables import workflow_execution
@@ -31,14 +32,6 @@ def staying(database: Database, told: Told, leaving: House) -> House:
     house = House(database, told, "staying")
     house.programs = leaving.programs
     return house
-
-
-async def took_one_in_time(house: House) -> bool:
-    for _ in range(200):
-        if await house.instance.take_due():
-            return True
-        await asyncio.sleep(0.05)
-    return False
 
 
 async def test_a_node_that_runs_finishes_and_what_follows_is_handed_on(
@@ -82,15 +75,17 @@ async def test_what_runs_beyond_the_grace_is_let_go_of_under_a_new_fence(
 
 
 async def test_a_wait_of_less_than_a_second_is_handed_on_with_its_time(
-    leaving: House, staying: House, told: Told
+    database: Database, staying: House, told: Told
 ) -> None:
+    leaving = House(database, told, "leaving", FakeClock())
+    leaving.programs = staying.programs
     await leaving.define(chain(node("a", "SLEEP", config={"seconds": 0.9}), node("b")))
     execution = await leaving.start()
     await leaving.instance.leave(NO_END)
     row = await leaving.row(execution)
     assert (row["status"], row["owner"]) == ("PAUSED", None)
-    assert row["resume_at"] is not None
-    assert await took_one_in_time(staying)
+    assert row["resume_at"] == NOON + timedelta(seconds=0.9)
+    assert await staying.instance.take_due() == 1
     await staying.instance.ended(execution)
     assert (await staying.row(execution))["status"] == "COMPLETED"
 
@@ -131,7 +126,8 @@ async def test_nobody_takes_over_from_itself_after_a_sleep_that_outlasted_its_le
     monkeypatch.setattr(leaving.executions._starting, "_lease", timedelta(seconds=-1))
     execution = await leaving.start()
     await told.hanging.wait()
-    monkeypatch.setattr(leaving.executions, "_lease", timedelta(seconds=30))
+    monkeypatch.setattr(leaving.executions, "_lease", LEASE)
+    monkeypatch.setattr(leaving.instance, "_renewed", -math.inf)
     await leaving.instance._abandoned_pass()
     told.go_on.set()
     await leaving.instance.ended(execution)

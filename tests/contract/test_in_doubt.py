@@ -45,14 +45,6 @@ async def crashed(house: House, told: Told, *nodes: Any) -> tuple[str, House]:
     return execution, after
 
 
-async def until_journaled(house: House, execution: str, row: tuple[str, str, str]) -> None:
-    for _ in range(1000):
-        if row in await house.journal(execution):
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail(f"{row} was never journaled")
-
-
 async def decide(house: House, execution: str, redo: bool, output: object = None) -> None:
     verdict = Verdict("b", redo, output=cast("Any", output))
     await Desk(house).actions.decide(execution, By(ADA, "seen"), verdict)
@@ -176,7 +168,7 @@ async def test_of_a_list_in_doubt_only_what_has_no_result_is_done_again(house: H
     told.hangs_at = "y"
     execution = await house.start(people=["x", "y", "z"])
     await told.hanging.wait()
-    await until_journaled(house, execution, ("b", "0", "completed"))
+    await house.until_journaled(execution, ("b", "0", "completed"))
     told.hangs_at = None
     after = successor(house)
     assert await after.instance.take_back() == 1

@@ -1,10 +1,9 @@
 """What a new owner finds of an execution's history: attempts, signals, compensations, each in its place."""
 
-import asyncio
-
 import pytest
 from sqlalchemy import func, select
 
+from clocks import FakeClock
 from engine_house import House, Told, chain, node
 from muster.engine.ports import SignalKind
 from muster.engine.state import Failure
@@ -75,14 +74,12 @@ async def test_what_was_undone_after_a_cancellation_is_not_undone_again(first: H
     assert (await second.row(execution))["status"] == "CANCELLED"
 
 
-async def test_a_new_owner_goes_on_counting_attempts(first: House, told: Told) -> None:
+async def test_a_new_owner_goes_on_counting_attempts(database: Database, told: Told) -> None:
+    first = House(database, told, clock=FakeClock())  # to whom the time for the second never comes
     await first.define(chain(node("a", retry={"maxAttempts": 2, "initialDelay": 0.5})))
     told.answers = [BUSY, BUSY]
     execution = await first.start()
-    for _ in range(200):
-        if ("a", "", "retrying") in await first.journal(execution):
-            break
-        await asyncio.sleep(0.01)
+    await first.until_journaled(execution, ("a", "", "retrying"))
     told_then = Told(answers=[BUSY, BUSY])
     second = await next_owner(first, told_then)
     await second.instance.ended(execution)

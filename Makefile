@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz simulate mutants torture services services-down lock clean
+.PHONY: help run test check fmt lint types bench fuzz zones simulate mutants torture services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench: .venv/.dev .venv-dbos/.done  ## the benchmarks, as ratios within one run
 
 fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else
 	@$(BIN)/python tests/fuzz/fuzz_expressions.py --count $(or $(COUNT),1000000)
+
+zones: .venv/.dev  ## schedules in every zone, around every change of its clock, from every minute
+	@PYTHONPATH=tests $(BIN)/python tests/fuzz/sweep_zones.py
 
 simulate: .venv/.dev  ## crash and break it under SEEDS seeds (20000 of the engine), or show one: SEED=n
 	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))

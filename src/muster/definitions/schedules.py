@@ -1,13 +1,14 @@
 """Schedule blocks: the full form, and the short one with `type` and `expression`."""
 
-from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, date, datetime, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.scalars import as_id, as_whole
+from muster.definitions.wall_clock import moment_of
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.workflow import Schedule
 
@@ -166,27 +167,60 @@ def _text(fields: Mapping[str, Json], name: str) -> str | None:
 
 def _spans_time(schedule: Schedule, pointer: str, problems: Problems) -> bool:
     """Whether it starts and ends at times that there are, and in this order."""
-    moments: dict[str, datetime] = {}
-    dates = {"startDate": schedule.start_date, "endDate": schedule.end_date}
-    written = {name: text for name, text in dates.items() if text is not None}
-    for name, text in written.items():
-        try:
-            moments[name] = _moment(text, schedule.timezone)
-        except OverflowError:
-            message = f"`{text[:100]}` is, in UTC, outside of the years 1 to 9999."
-            problems.error("INVALID_TIME", child(pointer, name), message)
-    if len(moments) < len(written):
+    start = _limit(start_of, schedule, schedule.start_date, child(pointer, "startDate"), problems)
+    end = _limit(end_of, schedule, schedule.end_date, child(pointer, "endDate"), problems)
+    if (start is None) != (schedule.start_date is None) or (end is None) != (schedule.end_date is None):
         return False
-    if len(moments) == 2 and moments["endDate"] < moments["startDate"]:
+    if start is not None and end is not None and end < start:
         problems.error("OUT_OF_RANGE", child(pointer, "endDate"), "`endDate` is before `startDate`.")
         return False
     return True
 
 
+def _limit(
+    limit: Callable[[Schedule], datetime | None],
+    schedule: Schedule,
+    written: str | None,
+    pointer: str,
+    problems: Problems,
+) -> datetime | None:
+    try:
+        return limit(schedule)
+    except OverflowError:
+        message = f"`{(written or '')[:100]}` is, in UTC, outside of the years 1 to 9999."
+        problems.error("INVALID_TIME", pointer, message)
+        return None
+
+
+def start_of(schedule: Schedule) -> datetime | None:
+    """The first moment at which it may fire, in UTC. Raises `OverflowError` for one that the calendar does
+    not have there."""
+    return None if schedule.start_date is None else _moment(schedule.start_date, schedule.timezone)
+
+
+def end_of(schedule: Schedule) -> datetime | None:
+    """The last moment at which it may fire, in UTC; of a day without a time, the last of that day.
+    Raises like `start_of`."""
+    text = schedule.end_date
+    if text is None:
+        return None
+    if not _is_day(text):
+        return _moment(text, schedule.timezone)
+    next_day = datetime.fromisoformat(text) + timedelta(days=1)
+    return _moment(next_day.isoformat(), schedule.timezone) - timedelta(microseconds=1)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _moment(text: str, timezone: str) -> datetime:
-    """Raises `OverflowError` for a time that the calendar does not have in UTC."""
     moment = datetime.fromisoformat(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(timezone))).astimezone(UTC)
+    return moment.astimezone(UTC) if moment.tzinfo else moment_of(moment, ZoneInfo(timezone))
 
 
 def schedule_block(schedule: Schedule) -> JsonObject:

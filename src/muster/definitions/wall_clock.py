@@ -1,0 +1,46 @@
+"""Clocks on walls: what they show at a moment, and when they show a time, also on days when they are changed.
+
+Moments are aware and in UTC; what a wall's clock shows is naive.
+"""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+_SECOND = timedelta(seconds=1)
+
+
+def shown_at(moment: datetime, zone: ZoneInfo) -> datetime:
+    """What the clock shows at a moment."""
+    return moment.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def moment_of(shown: datetime, zone: ZoneInfo) -> datetime:
+    """The first moment at which the clock shows this time; if it never does, because it is put forward past
+    it, the moment at which that is done: the next that there is."""
+    local = shown.replace(tzinfo=zone, fold=0)
+    first = local.astimezone(UTC)
+    if first.astimezone(zone).replace(tzinfo=None, fold=0) == shown:
+        return first
+    # By the offset of after the change it would be before it, by the one of before it after it.
+    return change_between(local.replace(fold=1).astimezone(UTC), first, zone)
+
+
+def change_between(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
+    """The moment in (before, after] from which on the clock has the offset that it has at `after`."""
+    offset = after.astimezone(zone).utcoffset()
+    low, high = 0, -(-(after - before) // _SECOND)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if (after - middle * _SECOND).astimezone(zone).utcoffset() == offset:
+            low = middle
+        else:
+            high = middle
+    # Clocks are changed on the second.
+    return (after - low * _SECOND).replace(microsecond=0)
+
+
+def offset_at(moment: datetime, zone: ZoneInfo) -> timedelta:
+    """How far the clock is ahead of UTC at a moment."""
+    offset = moment.astimezone(zone).utcoffset()
+    assert offset is not None, "every zone has one"
+    return offset

@@ -252,6 +252,9 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
         ("approval_assignee", {"assignee": "ada", "approval_id": "p1"}),
     ],
+    "0012_idempotency": [
+        ("idempotency_key", {"hash": "h1", "execution_id": "e1", "expires_at": TIME}),
+    ],
 }
 
 

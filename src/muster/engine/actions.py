@@ -10,10 +10,10 @@ from typing import Protocol
 from muster.definitions.library import Library
 from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
-from muster.engine.control import Begun, Conflict, Records, find, whole
+from muster.engine.control import Conflict, Records, find, whole
 from muster.engine.limits import BadConcurrencyKey, limit_of
 from muster.engine.live import UNTOUCHED, answers_of, answers_to_keep
-from muster.engine.ports import Limit, NewExecution, SignalKind
+from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import terms_of
 from muster.engine.sizes import check_context

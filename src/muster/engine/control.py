@@ -11,10 +11,10 @@ from muster.engine.advance import PARKED
 from muster.engine.codec import decode
 from muster.engine.instance import Instance
 from muster.engine.limits import BadConcurrencyKey
-from muster.engine.ports import Checkpoint, NewExecution
+from muster.engine.ports import Begun, Checkpoint, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
-from muster.engine.state import FINAL, ExecutionStatus, Failure, Phase, Token
+from muster.engine.state import FINAL, Failure, Phase, Token
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.shared import Shared
@@ -22,6 +22,7 @@ from muster.model.access import Caller
 from muster.model.aside import asides_in, filled
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
 from muster.model.json import Json, JsonObject
+from muster.model.once import Once
 from muster.model.stored import Page, Workflow
 
 LOOK_EVERY = 0.25
@@ -80,14 +81,6 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """An execution that was started: it is running, or queued by its workflow's limit."""
-
-    id: str
-    status: ExecutionStatus
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of an execution so far; once it has failed or was cancelled, why, and at which node."""
 
@@ -112,10 +105,13 @@ class Control:
         self._workflows = Shared[tuple[str, Caller], Workflow](lambda wanted: library.workflow(*wanted))
         self._clock, self._ids = clock, ids
 
-    async def start(self, start: Start, actor: Caller) -> Begun:
-        """Begin an execution on the active version, or on the one named. Durable when this returns."""
+    async def start(
+        self, start: Start, actor: Caller, once: Once | None = None, trigger_id: str | None = None
+    ) -> Begun:
+        """Begin an execution on the active version, or on the one named, unless another has its key. Durable
+        when this returns."""
         workflow, version_id = await self._to_start(start, actor)
-        return await self._begin(start, workflow, version_id)
+        return await self._begin(start, workflow, version_id, once, trigger_id)
 
     async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[Begun | BaseException]:
         """Begin many, in as few commits as they fit into. Each comes to its start, or to what `start` would
@@ -142,7 +138,14 @@ class Control:
         workflow = await self._workflows.get((start.workflow, actor))
         return workflow, await self._version_to_start(workflow, start.version, actor)
 
-    async def _begin(self, start: Start, workflow: Workflow, version_id: int) -> Begun:
+    async def _begin(
+        self,
+        start: Start,
+        workflow: Workflow,
+        version_id: int,
+        once: Once | None = None,
+        trigger_id: str | None = None,
+    ) -> Begun:
         given: JsonObject = {"workflowId": workflow.id}
         if workflow.institute_id or "instituteId" not in start.context:
             given["instituteId"] = workflow.institute_id
@@ -154,10 +157,12 @@ class Control:
             owner=self._instance.name.owner,
             context=check_context({**start.context, **given}),
             started_at=self._clock.now(),
+            trigger_id=trigger_id,
             tags=start.tags,
+            once=once,
         )
         try:
-            return Begun(new.id, await self._instance.start(new))
+            return await self._instance.start(new)
         except BadConcurrencyKey as bad:
             raise Conflict(str(bad)) from None
 

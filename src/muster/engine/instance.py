@@ -12,6 +12,7 @@ from muster.engine.limits import limit_of
 from muster.engine.live import Live, begin, take_over, with_values
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
+    Begun,
     Checkpoint,
     Closing,
     Executions,
@@ -100,9 +101,10 @@ class Instance:
         self._leases = Loop("leases", self._lease_pass, (NotWritten,))
         self._queued = Loop("queued executions", self._queued_pass, (NotWritten,))
 
-    async def start(self, new: NewExecution) -> ExecutionStatus:
+    async def start(self, new: NewExecution) -> Begun:
         """Begin an execution: durable when this returns, and under way, or ready for whoever looks next if
-        this instance takes no work, or queued. Raises `NotWritten`, or `BadConcurrencyKey`."""
+        this instance takes no work, or queued; or another has its key. Raises `NotWritten`, or
+        `BadConcurrencyKey`."""
         program, asked = await self._program(new.version_id), _loop_time()
         if program.search:
             new = replace(new, terms=terms_of(program.search, new.context))
@@ -110,11 +112,13 @@ class Instance:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
             new = replace(new, limit=limit)
         is_ours = not self.is_retired
-        runs = await self._executions.start(new if is_ours else replace(new, owner=None))
+        begun = await self._executions.start(new if is_ours else replace(new, owner=None))
+        if begun.duplicate:
+            return begun
         self._observer.started(new, program)
-        if runs and is_ours:
+        if is_ours and begun.status is ExecutionStatus.RUNNING:
             self._spawn(*begin(new, program), asked)
-        return ExecutionStatus.RUNNING if runs else ExecutionStatus.QUEUED
+        return begun
 
     async def run(self) -> None:
         """Look after everything until cancelled: first of all what this instance held before."""

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.json import Json, JsonObject
+from muster.model.once import Once
 
 FIRST_FENCE = 1
 # The `item_key` of the row that tells what became of undoing a visit.
@@ -162,7 +163,8 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True)
 class NewExecution:
     """An execution about to be written, owned by who writes it; without an owner, due at once for anyone.
-    Its `limit` may have it queued instead. `terms` are what it is found by, besides its tags."""
+    Its `limit` may have it queued instead. `terms` are what it is found by, besides its tags. `once` is its
+    key: if another has it, nothing is written."""
 
     id: str
     workflow_id: str
@@ -172,11 +174,21 @@ class NewExecution:
     context: JsonObject
     started_at: datetime
     trigger_id: str | None = None
-    idempotency_key: str | None = None
     tags: tuple[str, ...] = ()
     parent_id: str | None = None
     terms: tuple[str, ...] = ()
     limit: Limit | None = None
+    once: Once | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What became of a start: an execution is running, or queued by its workflow's limit. A `duplicate`: it
+    is another's, which had the key before, and this is how it was just now."""
+
+    id: str
+    status: ExecutionStatus
+    duplicate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +243,9 @@ class Executions(Protocol):
     """Executions and their journal. Every write of an owner carries its fence. Whatever is asked raises
     `NotWritten` if the store is away."""
 
-    async def start(self, new: NewExecution) -> bool:
-        """Durable when this returns: True if it is running and owned (or ready for anyone), False if its
-        limit has it queued. Raises `NotWritten`."""
+    async def start(self, new: NewExecution) -> Begun:
+        """Durable when this returns: running and owned (or ready for anyone), or queued by its limit; or
+        another has its key, and nothing was written. Raises `NotWritten`."""
         ...
 
     async def write(self, progress: Progress) -> None:

@@ -17,7 +17,7 @@ def new_row(
         "workflow_version_id": new.version_id,
         "trigger_id": new.trigger_id,
         "status": ExecutionStatus.RUNNING.value,
-        "idempotency_key": new.idempotency_key,
+        "idempotency_key": new.once.key if new.once else None,
         "owner": new.owner,
         "lease_until": until if new.owner else None,
         "resume_at": None if new.owner else at,

@@ -22,6 +22,7 @@ from sqlalchemy import (
 
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import (
+    Begun,
     Closing,
     JournalRow,
     Lost,
@@ -47,6 +48,7 @@ from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_item_outputs
 from muster.store.large_values import OF_EXECUTIONS, OF_JOURNAL, Laying, read_values, with_asides
 from muster.store.limits import StartingLimited, look_again
+from muster.store.once import Claims
 from muster.store.openings import close, write_ends, write_openings
 from muster.store.putting_off import put_off
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
@@ -125,7 +127,8 @@ ABANDONED = _claim(_chosen(E.lease_until < AT, E.lease_until), TAKEN_OVER)
 
 class Starting:
     """Begins executions: they are there, running, and owned or due at once for anyone. One that is there
-    already, because the answer to its commit got lost, is left as it is."""
+    already, because the answer to its commit got lost, is left as it is. Of several with one key, one
+    begins."""
 
     key_may_repeat = True
     is_single_statement = False
@@ -133,13 +136,15 @@ class Starting:
     def __init__(self, lease: timedelta) -> None:
         self._lease = lease
 
-    def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[None]:
+    def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[Begun]:
         at, laying = now(connection), Laying(OF_EXECUTIONS)
-        rows = [new_row(laying, item, at, at + self._lease) for item in items]
+        claims = Claims(connection, items, at)
+        new = claims.winners(items)
+        rows = [new_row(laying, item, at, at + self._lease) for item in new]
         insert_new(connection, workflow_execution, rows, ("id",))
-        write_tags_and_terms(connection, items)
+        write_tags_and_terms(connection, new)
         laying.write(connection)
-        return [None] * len(items)
+        return claims.answers(items, {item.id: ExecutionStatus.RUNNING for item in new})
 
 
 class Progressing:
@@ -260,14 +265,12 @@ class ExecutionRepository:
         self._starting, self._progressing = Starting(lease), Progressing()
         self._starting_limited = StartingLimited(lease)
 
-    async def start(self, new: NewExecution) -> bool:
+    async def start(self, new: NewExecution) -> Begun:
+        kind = self._starting if new.limit is None else self._starting_limited
         try:
-            if new.limit is not None:
-                return await self._committer.submit(self._starting_limited, new, new.id)
-            await self._committer.submit(self._starting, new, new.id)
+            return await self._committer.submit(kind, new, new.id)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
-        return True
 
     async def write(self, progress: Progress) -> None:
         try:

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Select, delete, func, select, update
 
-from muster.engine.ports import FIRST_FENCE, Limit, NewExecution
+from muster.engine.ports import FIRST_FENCE, Begun, Limit, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.dialect import insert_new, now, update_rows
 from muster.store.execution_rows import new_row
 from muster.store.finding import write_tags_and_terms
 from muster.store.large_values import OF_EXECUTIONS, Laying
+from muster.store.once import Claims
 from muster.store.tables import execution_limit, workflow, workflow_execution
 
 E = workflow_execution.c
@@ -32,7 +33,8 @@ class Queued:
 
 
 class StartingLimited:
-    """Begins executions that are under a limit: running and owned, or queued. Answers which of them run."""
+    """Begins executions that are under a limit: running and owned, or queued. Of those with one key, one
+    begins."""
 
     key_may_repeat = True
     is_single_statement = False
@@ -40,9 +42,11 @@ class StartingLimited:
     def __init__(self, lease: timedelta) -> None:
         self._lease = lease
 
-    def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[bool]:
-        runs = start_limited(connection, items, self._lease)
-        return [runs[item.id] for item in items]
+    def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[Begun]:
+        claims = Claims(connection, items, now(connection))
+        runs = start_limited(connection, claims.winners(items), self._lease)
+        running, queued = ExecutionStatus.RUNNING, ExecutionStatus.QUEUED
+        return claims.answers(items, {new: running if may else queued for new, may in runs.items()})
 
 
 def start_limited(

@@ -241,6 +241,18 @@ workflow_execution = _table(
     ),
 )
 
+# Who has a key of a start. No foreign key: it outlives the execution.
+idempotency_key = _table(
+    "idempotency_key",
+    Column("hash", Key(64), nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    # NULL: it is kept for good.
+    Column("expires_at", UtcTime),
+    PrimaryKeyConstraint("hash"),
+    # What may go.
+    _index_where_set("idempotency_key", "expires_at"),
+)
+
 execution_tag = _table(
     "execution_tag",
     Column("tag", Key(TAG_LENGTH), nullable=False),

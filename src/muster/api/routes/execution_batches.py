@@ -16,8 +16,8 @@ from muster.api.routes.executions import start_of
 from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
 from muster.definitions.library import NotFound
-from muster.engine.control import Begun, Conflict, Start
-from muster.engine.ports import NotWritten
+from muster.engine.control import Conflict, Start
+from muster.engine.ports import Begun, NotWritten
 from muster.model.access import Role
 from muster.model.json import Json
 from muster.model.problems import AuthorError

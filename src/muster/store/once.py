@@ -1,0 +1,130 @@
+"""Starts with keys: of all that have one key, on whichever instances, one begins an execution.
+
+The key's row decides, in the transaction that writes the execution: neither is there without the other.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
+
+from muster.engine.ports import Begun, NewExecution
+from muster.engine.state import ExecutionStatus
+from muster.store.dialect import insert_new, lock_rows, update_rows
+from muster.store.tables import idempotency_key, workflow_execution
+
+K = idempotency_key.c
+E = workflow_execution.c
+HASHES: BindParameter[Any] = bindparam("hashes", expanding=True)
+HELD: Select[Any] = (
+    select(K.hash, K.execution_id, K.expires_at, E.status)
+    .join_from(idempotency_key, workflow_execution, E.id == K.execution_id, isouter=True)
+    .where(K.hash.in_(HASHES))
+)
+ENDED_BADLY = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
+
+Asking = Mapping[str, Sequence[NewExecution]]
+
+
+class Holder(NamedTuple):
+    """The execution that has a key. `status` None: it is one of those that begin now."""
+
+    id: str
+    status: ExecutionStatus | None = None
+
+
+class Claims:
+    """Who has the keys that some starts ask for, once they were claimed."""
+
+    def __init__(self, connection: Connection, items: Sequence[NewExecution], at: datetime) -> None:
+        asking = _asking(items)
+        self._holders = _claim(connection, asking, at) if asking else {}
+
+    def winners(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
+        """Those that begin an execution: they have no key, or are the ones that have it."""
+        return [item for item in items if self._wins(item)] if self._holders else items
+
+    def answers(self, items: Iterable[NewExecution], begun: Mapping[str, ExecutionStatus]) -> list[Begun]:
+        """What became of each start; `begun` has the statuses of those that begin."""
+        return [
+            Begun(item.id, begun[item.id]) if self._wins(item) else self._duplicate(item, begun)
+            for item in items
+        ]
+
+    def _wins(self, item: NewExecution) -> bool:
+        if item.once is None or item.once.hash is None:
+            return True
+        return self._holders[item.once.hash].id == item.id
+
+    def _duplicate(self, item: NewExecution, begun: Mapping[str, ExecutionStatus]) -> Begun:
+        assert item.once is not None, "only who asks for a key can be refused it"
+        assert item.once.hash is not None, "as above"
+        holder = self._holders[item.once.hash]
+        return Begun(holder.id, holder.status or begun[holder.id], duplicate=True)
+
+
+def _asking(items: Sequence[NewExecution]) -> dict[str, list[NewExecution]]:
+    """Those who ask for each key, in their order; the keys in the order in which everybody locks them."""
+    asking: dict[str, list[NewExecution]] = {}
+    for item in items:
+        if item.once is not None and item.once.hash is not None:
+            asking.setdefault(item.once.hash, []).append(item)
+    return dict(sorted(asking.items()))
+
+
+def _claim(connection: Connection, asking: Asking, at: datetime) -> dict[str, Holder]:
+    """A key that nobody has goes to the first who asks. So does one that has expired, or, if they may, one
+    whose execution ended badly."""
+    held: dict[str, Holder] = {}
+    while open_keys := {key: items for key, items in asking.items() if key not in held}:
+        # Waits for others who are writing one of these, and loses to those who have committed.
+        first = {key: items[0] for key, items in open_keys.items()}
+        held |= _written(
+            insert_new(connection, idempotency_key, list(map(_row, first.values())), ("hash",)), first
+        )
+        if len(held) == len(asking):
+            break
+        rows = connection.execute(HELD, {"hashes": [key for key in open_keys if key not in held]}).all()
+        takers = {row.hash: taker for row in rows if (taker := _taker(asking[row.hash], row, at))}
+        held |= {row.hash: _holder(row) for row in rows if row.hash not in takers}
+        held |= _taken_over(connection, takers, {row.hash: row.execution_id for row in rows})
+        # Whatever somebody else has taken over, or removed as expired, in between: look again.
+    return held
+
+
+def _written(keys: Iterable[tuple[Any, ...]], first: Mapping[str, NewExecution]) -> dict[str, Holder]:
+    return {key: Holder(first[key].id) for (key,) in keys}
+
+
+def _holder(row: Row[Any]) -> Holder:
+    # One that retention has removed had ended.
+    return Holder(row.execution_id, ExecutionStatus(row.status or ExecutionStatus.COMPLETED))
+
+
+def _taker(items: Sequence[NewExecution], row: Row[Any], at: datetime) -> NewExecution | None:
+    """Who of these may have the key instead of the execution that has it."""
+    if any(item.id == row.execution_id for item in items):
+        return None  # written before, by a commit whose answer got lost
+    if row.expires_at is not None and row.expires_at <= at:
+        return items[0]
+    if row.status in ENDED_BADLY:
+        return next((item for item in items if item.once and item.once.retry_failed), None)
+    return None
+
+
+def _taken_over(
+    connection: Connection, takers: Mapping[str, NewExecution], seen: Mapping[str, str]
+) -> dict[str, Holder]:
+    """Those keys that still belonged to whom they were seen to belong to."""
+    if not takers:
+        return {}
+    locked = lock_rows(connection, idempotency_key, "hash", list(takers), ("hash", "execution_id"))
+    taken = [row.hash for row in locked if row.execution_id == seen[row.hash]]
+    update_rows(connection, idempotency_key, [_row(takers[key]) for key in taken], ("hash",))
+    return {key: Holder(takers[key].id) for key in taken}
+
+
+def _row(item: NewExecution) -> dict[str, object]:
+    assert item.once is not None, "only who asks for a key gets one"
+    return {"hash": item.once.hash, "execution_id": item.id, "expires_at": item.once.expires_at}

@@ -15,7 +15,6 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Connection,
-    Dialect,
     Row,
     Select,
     Table,
@@ -34,8 +33,9 @@ from sqlalchemy.schema import PrimaryKeyConstraint, UniqueConstraint
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
+from muster.store import postgres
 from muster.store.database import CLOCK
-from muster.store.types import Encoder, UtcTime, encoder
+from muster.store.types import UtcTime
 
 Rows = Sequence[Mapping[str, object]]
 
@@ -140,7 +140,7 @@ def insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
         return
     names = _columns(rows)
     if connection.dialect.name == "postgresql":
-        _insert_arrays(connection, table, names, rows, "")
+        postgres.insert(connection, table, names, rows)
     else:
         connection.execute(insert(table), list(rows))
 
@@ -156,8 +156,8 @@ def insert_new(connection: Connection, table: Table, rows: Rows, key: Sequence[s
     won: set[tuple[Any, ...]] = set()
     for part in _light_parts(rows, len(names)) if dialect == "mariadb" else _parts(rows, len(names)):
         if dialect == "postgresql":
-            conflict = f"ON CONFLICT ({_quoted(connection.dialect, key)}) DO NOTHING"
-            kept = _insert_arrays(connection, table, names, part, conflict, returning=key)
+            conflict = f"ON CONFLICT ({postgres.quoted(connection.dialect, key)}) DO NOTHING"
+            kept = postgres.insert(connection, table, names, part, conflict, returning=key)
         elif dialect == "sqlite":
             statement = sqlite.insert(table).values(list(part)).on_conflict_do_nothing(index_elements=key)
             kept = connection.execute(statement.returning(*returned)).all()
@@ -179,10 +179,7 @@ def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str])
     dialect = connection.dialect
     for part in _parts(rows, len(names)):
         if dialect.name == "postgresql":
-            quoted = [_quoted(dialect, [name]) for name in others]
-            values = ", ".join(f"{name} = excluded.{name}" for name in quoted)
-            conflict = f"ON CONFLICT ({_quoted(dialect, key)}) DO UPDATE SET {values}"
-            _insert_arrays(connection, table, names, part, conflict)
+            postgres.upsert(connection, table, names, part, tuple(key))
         elif dialect.name == "sqlite":
             connection.execute(_sqlite_upsert(table, tuple(others), tuple(key)), list(part))
         else:
@@ -196,8 +193,7 @@ def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[
         return
     names = _columns(rows)
     if connection.dialect.name == "postgresql":
-        statement, encoders = _array_update(table, names, tuple(key), connection.dialect)
-        connection.exec_driver_sql(statement, _arrays(names, encoders, rows))
+        postgres.update(connection, table, names, rows, key)
         return
     values = [{f"new_{name}": row[name] for name in names} for row in rows]
     connection.execute(_update_one(table, names, tuple(key)), values)
@@ -229,10 +225,7 @@ def lock_rows(
     """Lock the rows that have these keys, in the order of the keys, and give these columns of them (of types
     that need no decoding)."""
     if connection.dialect.name == "postgresql":
-        # A look for each key: a plan for `IN`, made while the table was empty, reads all of it ever after.
-        return connection.exec_driver_sql(
-            _array_lock(table, key, tuple(columns), connection.dialect), (sorted(wanted),)
-        ).all()
+        return postgres.lock(connection, table, key, sorted(wanted), columns)
     chosen = _lock(table, key, tuple(columns))
     return connection.execute(chosen, {"wanted": sorted(wanted)}).all()
 
@@ -316,81 +309,6 @@ def _light_parts(rows: Rows, width: int) -> Iterator[Rows]:
         held += size
     if part:
         yield part
-
-
-def _quoted(dialect: Dialect, names: Sequence[str]) -> str:
-    return ", ".join(dialect.identifier_preparer.quote(name) for name in names)
-
-
-# --- PostgreSQL: an array for each column, so that a statement is the same for any number of rows ----
-
-
-def _insert_arrays(
-    connection: Connection,
-    table: Table,
-    names: tuple[str, ...],
-    rows: Rows,
-    conflict: str,
-    returning: Sequence[str] = (),
-) -> Sequence[Row[Any]]:
-    statement, encoders = _array_insert(table, names, connection.dialect)
-    arrays = _arrays(names, encoders, rows)
-    tail = f" RETURNING {_quoted(connection.dialect, returning)}" if returning else ""
-    result = connection.exec_driver_sql(f"{statement} {conflict}{tail}", arrays)
-    return result.all() if returning else []
-
-
-def _arrays(names: Sequence[str], encoders: Sequence[Encoder | None], rows: Rows) -> tuple[list[object], ...]:
-    return tuple(
-        [row[name] for row in rows] if encode is None else [encode(row[name]) for row in rows]
-        for name, encode in zip(names, encoders, strict=True)
-    )
-
-
-@lru_cache(maxsize=512)
-def _array_insert(
-    table: Table, names: tuple[str, ...], dialect: Dialect
-) -> tuple[str, tuple[Encoder | None, ...]]:
-    arrays, encoders = _array_parameters(table, names, dialect)
-    into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({_quoted(dialect, names)})"
-    return f"{into} SELECT * FROM unnest({arrays})", encoders
-
-
-@lru_cache(maxsize=64)
-def _array_lock(table: Table, key: str, columns: tuple[str, ...], dialect: Dialect) -> str:
-    arrays, _ = _array_parameters(table, (key,), dialect)
-    one = f"SELECT {_quoted(dialect, columns)} FROM {dialect.identifier_preparer.format_table(table)}"
-    found = f"{one} WHERE {_quoted(dialect, [key])} = wanted.key FOR UPDATE"
-    return f"SELECT found.* FROM unnest({arrays}) AS wanted (key) CROSS JOIN LATERAL ({found}) AS found"
-
-
-@lru_cache(maxsize=512)
-def _array_update(
-    table: Table, names: tuple[str, ...], key: tuple[str, ...], dialect: Dialect
-) -> tuple[str, tuple[Encoder | None, ...]]:
-    arrays, encoders = _array_parameters(table, names, dialect)
-    name_of = dialect.identifier_preparer.format_table(table)
-    quoted = {name: _quoted(dialect, [name]) for name in names}
-    values = ", ".join(f"{quoted[name]} = new.{quoted[name]}" for name in names if name not in key)
-    found = " AND ".join(f"{name_of}.{quoted[name]} = new.{quoted[name]}" for name in key)
-    new = f"unnest({arrays}) AS new ({_quoted(dialect, names)})"
-    return f"UPDATE {name_of} SET {values} FROM {new} WHERE {found}", encoders
-
-
-def _array_parameters(
-    table: Table, names: Sequence[str], dialect: Dialect
-) -> tuple[str, tuple[Encoder | None, ...]]:
-    """A parameter for each column, and what its values go through on their way."""
-    types = [table.c[name].type for name in names]
-    arrays = ", ".join(
-        f"${place}::{_element(type_.compile(dialect))}[]" for place, type_ in enumerate(types, start=1)
-    )
-    return arrays, tuple(encoder(type_, dialect) for type_ in types)
-
-
-def _element(compiled: str) -> str:
-    # Without its length: a cast to VARCHAR(36) would cut a longer text instead of refusing it.
-    return re.sub(r"\(\d+\)| COLLATE .*", "", compiled)
 
 
 # --- who lost a race ---------------------------------------------------------------------------

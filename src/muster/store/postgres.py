@@ -1,0 +1,169 @@
+"""Many rows in one statement on PostgreSQL: they go as one parameter, a JSON document.
+
+So a statement is the same for any number of rows, and is prepared once. An array for each column would do as
+well, but the driver looks at every element of an array several times, which takes longer than the rest.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Dialect, Row, Table
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.types import TypeEngine
+
+from muster.store.types import Bytes, Encoder, JsonText, JsonValue, Unstorable, UtcTime, encoder, json_text
+
+Rows = Sequence[Mapping[str, object]]
+Names = tuple[str, ...]
+
+
+def insert(
+    connection: Connection,
+    table: Table,
+    names: Names,
+    rows: Rows,
+    conflict: str = "",
+    returning: Sequence[str] = (),
+) -> Sequence[Row[Any]]:
+    statement = f"{_insert(table, names, connection.dialect)} {conflict}"
+    if not returning:
+        execute(connection, table, names, statement, rows)
+        return []
+    return execute(
+        connection, table, names, f"{statement} RETURNING {quoted(connection.dialect, returning)}", rows
+    )
+
+
+def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
+    insert(connection, table, names, rows, overwriting(connection.dialect, names, key))
+
+
+def update(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
+    execute(connection, table, names, _update(table, names, tuple(key), connection.dialect), rows)
+
+
+def lock(
+    connection: Connection, table: Table, key: str, wanted: Sequence[str], columns: Sequence[str]
+) -> Sequence[Row[Any]]:
+    # A look for each key: a plan for `IN`, made while the table was empty, reads all of it ever after.
+    statement = _lock(table, key, tuple(columns), connection.dialect)
+    return connection.exec_driver_sql(statement, (orjson.dumps(wanted).decode(),)).all()
+
+
+def execute(
+    connection: Connection, table: Table, names: Names, statement: str, rows: Rows, also: Names = ()
+) -> Sequence[Row[Any]]:
+    """Run a statement over the document of these rows, which is its only parameter. `also` are members that
+    are no columns of the table, of types that JSON has itself."""
+    try:
+        document = _document(table, names, rows, also, connection.dialect)
+        result = connection.exec_driver_sql(statement, (document,))
+    except (DBAPIError, TypeError) as refused:
+        _find_unstorable(table, names, rows, connection.dialect, refused)
+        raise
+    return result.all() if result.returns_rows else []
+
+
+def record(table: Table, names: Names, dialect: Dialect, also: str = "") -> str:
+    """The document's rows, as something to select from."""
+    columns = ", ".join(
+        f"{quoted(dialect, [name])} {_plain(table.c[name].type.compile(dialect))}" for name in names
+    )
+    return f"json_to_recordset($1::text::json) AS new ({columns}{also})"
+
+
+@lru_cache(maxsize=512)
+def overwriting(dialect: Dialect, names: Names, key: Names) -> str:
+    """What an insert does where `key` is taken: give that row the new one's other columns."""
+    others = [quoted(dialect, [name]) for name in names if name not in key]
+    values = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return f"ON CONFLICT ({quoted(dialect, key)}) DO UPDATE SET {values}"
+
+
+def quoted(dialect: Dialect, names: Sequence[str]) -> str:
+    return ", ".join(dialect.identifier_preparer.quote(name) for name in names)
+
+
+@lru_cache(maxsize=512)
+def _insert(table: Table, names: Names, dialect: Dialect) -> str:
+    into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({quoted(dialect, names)})"
+    return f"{into} SELECT * FROM {record(table, names, dialect)}"
+
+
+@lru_cache(maxsize=512)
+def _update(table: Table, names: Names, key: Names, dialect: Dialect) -> str:
+    name_of = dialect.identifier_preparer.format_table(table)
+    columns = {name: quoted(dialect, [name]) for name in names}
+    values = ", ".join(f"{columns[name]} = new.{columns[name]}" for name in names if name not in key)
+    found = " AND ".join(f"{name_of}.{columns[name]} = new.{columns[name]}" for name in key)
+    return f"UPDATE {name_of} SET {values} FROM {record(table, names, dialect)} WHERE {found}"
+
+
+@lru_cache(maxsize=64)
+def _lock(table: Table, key: str, columns: Names, dialect: Dialect) -> str:
+    one = f"SELECT {quoted(dialect, columns)} FROM {dialect.identifier_preparer.format_table(table)}"
+    found = f"{one} WHERE {quoted(dialect, [key])} = wanted.key FOR UPDATE"
+    keys = "json_array_elements_text($1::text::json) AS wanted (key)"
+    return f"SELECT found.* FROM {keys} CROSS JOIN LATERAL ({found}) AS found"
+
+
+def _document(table: Table, names: Names, rows: Rows, also: Names, dialect: Dialect) -> str:
+    plain, encoders = _members(table, names, dialect)
+    members = (*plain, *also)
+    documents = []
+    for row in rows:
+        document = {name: row[name] for name in members}
+        for name, encode in encoders:
+            value = row[name]
+            document[name] = None if value is None else encode(value)
+        documents.append(document)
+    text = orjson.dumps(documents).decode()
+    if "\\u0000" in text:
+        _find_unstorable(table, names, rows, dialect, None)
+    return text
+
+
+@lru_cache(maxsize=512)
+def _members(table: Table, names: Names, dialect: Dialect) -> tuple[Names, tuple[tuple[str, Encoder], ...]]:
+    """The columns that go as they are, and those that are encoded, with how. A text that cannot be stored is
+    looked for only when the database refuses it: it does so by itself."""
+    encoders = {name: _encoder(table.c[name].type, dialect) for name in names}
+    plain = tuple(name for name, encode in encoders.items() if encode is None)
+    return plain, tuple((name, encode) for name, encode in encoders.items() if encode is not None)
+
+
+def _encoder(column_type: TypeEngine[Any], dialect: Dialect) -> Encoder | None:
+    match column_type:
+        case JsonValue():
+            return _fragment
+        case UtcTime():
+            return lambda moment: column_type.process_bind_param(moment, dialect)
+        case Bytes():
+            return lambda data: f"\\x{data.hex()}"
+        case _:
+            return None
+
+
+def _fragment(value: Any) -> orjson.Fragment:
+    return orjson.Fragment(str(value) if type(value) is JsonText else json_text(value))
+
+
+def _find_unstorable(
+    table: Table, names: Names, rows: Rows, dialect: Dialect, refused: Exception | None
+) -> None:
+    """Raise `Unstorable` if a value is what was refused."""
+    for name in names:
+        encode = encoder(table.c[name].type, dialect)
+        for row in rows:
+            try:
+                if encode is not None:
+                    encode(row[name])
+            except Unstorable as found:
+                raise found from refused
+
+
+def _plain(compiled: str) -> str:
+    # Without its length: a cast to VARCHAR(36) would cut a longer text instead of refusing it.
+    return compiled.partition("(")[0].partition(" COLLATE ")[0] if "CHAR" in compiled else compiled

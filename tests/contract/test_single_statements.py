@@ -8,7 +8,7 @@ from clocks import NOON
 from contract.library_of_things import audit
 from contract.test_database_port import rows
 from muster.store.audit import add_audit
-from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.database import CommitUnknown, Database, Unavailable, needs_transaction
 
 HANG_UP = {
     "postgresql": "SELECT pg_terminate_backend(pg_backend_pid())",
@@ -80,3 +80,15 @@ async def test_nobody_knows_the_outcome_of_a_statement_whose_answer_never_came(d
         await database.write(lambda c: c.execute(hang_up), single=True)
     await database.write(add, single=True)
     assert await rows(database) == 1
+
+
+async def test_work_that_finds_it_needs_more_than_one_statement_gets_a_transaction(
+    database: Database,
+) -> None:
+    def work(connection: Connection) -> None:
+        needs_transaction(connection)
+        add(connection)
+        add(connection)
+
+    await database.write(work, single=True)
+    assert await rows(database) == 2

@@ -10,9 +10,9 @@ GUARDS = "tests/contract/test_guards.py"
 FIRST = [
     Mutant(
         "the fence",
-        "store/executions.py",
-        "owned = [_fence(locked, item) == item.fence for item in items]",
-        "owned = [_fence(locked, item) is not None for item in items]",
+        "store/journal.py",
+        "return row is not None and row.fence == fence",
+        "return row is not None",
         f"{ON_A_DATABASE} overtaken and sqlite",
     ),
     Mutant(
@@ -236,8 +236,8 @@ MUTANTS = [
     Mutant(
         "rows are locked in the order of their keys",
         "store/dialect.py",
-        "(sorted(wanted),)",
-        "(list(wanted),)",
+        "sorted(wanted), columns",
+        "list(wanted), columns",
         f"{GUARDS} locked_in_the_order and postgres",
     ),
     Mutant(

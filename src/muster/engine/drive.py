@@ -240,6 +240,7 @@ class Driver:
             closes=live.closing(),
             parent_id=facts.parent_id,
             is_limited=live.program.concurrency is not None,
+            was_taken_over=live.was_taken_over,
         )
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)

@@ -62,7 +62,7 @@ class Live:
     attempts; `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken`
     they stay with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease
     was last known to be this instance's. Where this is `handed_on`, nothing more begins here. By
-    `terms` it is found; None: not known here.
+    `terms` it is found; None: not known here. One that `was_taken_over` has not made progress here yet.
     """
 
     facts: Facts
@@ -85,6 +85,7 @@ class Live:
     confirmed: float = 0.0
     handed_on: bool = False
     terms: tuple[str, ...] | None = None
+    was_taken_over: bool = False
 
     def hand_on(self) -> None:
         """Let whoever drives this finish what runs and leave the rest to another instance."""
@@ -223,6 +224,7 @@ class Live:
         self.opens.clear()
         self.closes.clear()
         self.owes_a_write = False
+        self.was_taken_over = self.was_taken_over and not progress.rows
         if progress.closes and self.state.ending:
             self.closed.update(progress.closes.visits)
 
@@ -264,7 +266,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     assert isinstance(outputs, dict)
     assert isinstance(seq, int)
     state = decode(owned.state, owned.context, outputs)._replace(has_asides=owned.has_asides)
-    live = Live(facts, owned.fence, program, state, seq)
+    live = Live(facts, owned.fence, program, state, seq, was_taken_over=owned.takeovers > 0)
     live.answers = answers_of(owned.state)
     if owned.fence == FIRST_FENCE and owned.signals:
         return live, _first_of_all(live, owned)

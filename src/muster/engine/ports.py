@@ -217,7 +217,8 @@ class Progress(NamedTuple):
     """What an owner writes at once: journal rows, what waits open and no longer need, and perhaps where the
     execution now stands. The signals that the checkpoint has taken account of go with it; of those `taken`
     since the last one the places are noted, by their numbers. Who ends tells its parent, and, if it
-    `is_limited`, who is queued behind it."""
+    `is_limited`, who is queued behind it. One that `was_taken_over` has made progress with it: so it was not
+    this one that brought its owners down."""
 
     execution_id: str
     fence: int
@@ -229,6 +230,11 @@ class Progress(NamedTuple):
     closes: Closing | None = None
     parent_id: str | None = None
     is_limited: bool = False
+    was_taken_over: bool = False
+
+    @property
+    def ends(self) -> bool:
+        return self.checkpoint is not None and self.checkpoint.is_final
 
 
 class Lost(Exception):

@@ -13,7 +13,6 @@ from muster.model.json import Json, JsonObject
 from muster.store import limits
 from muster.store.answers import Answer, give, reach
 from muster.store.children import (
-    JOURNAL_KEY,
     PLACE_OF_LIST,
     WAITING,
     C,
@@ -24,6 +23,7 @@ from muster.store.children import (
     enter,
 )
 from muster.store.dialect import now, update_rows
+from muster.store.journal import KEY
 from muster.store.tables import execution_child, node_execution, workflow_execution
 
 
@@ -77,7 +77,7 @@ def _keep_items(connection: Connection, items: Sequence[tuple[Row[Any], Ended]])
     at = now(connection)
     rows = [
         {
-            **{name: link._mapping[name] for name in JOURNAL_KEY},
+            **{name: link._mapping[name] for name in KEY},
             "status": "failed" if child.error else "completed",
             "output": None if child.error else child.output,
             "error": child.error,
@@ -85,7 +85,7 @@ def _keep_items(connection: Connection, items: Sequence[tuple[Row[Any], Ended]])
         }
         for link, child in items
     ]
-    update_rows(connection, node_execution, rows, JOURNAL_KEY)
+    update_rows(connection, node_execution, rows, KEY)
 
 
 def _let_next_start(

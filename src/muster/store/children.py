@@ -16,13 +16,13 @@ from muster.engine.state import ExecutionStatus
 from muster.store import limits
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, insert_rows, now, upsert
+from muster.store.journal import KEY
 from muster.store.large_values import OF_EXECUTIONS, Laying
 from muster.store.tables import execution_child, node_execution, workflow_execution
 
 E = workflow_execution.c
 J = node_execution.c
 C = execution_child.c
-JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
 WAITING = "waiting_for_reply"
 # Who ends lets the next one start, so that nothing depends on this look.
 NEXT_LOOK = timedelta(hours=1)
@@ -65,7 +65,7 @@ def open_children(connection: Connection, parent_id: str, children: Sequence[Chi
         connection,
         node_execution,
         [_item_row(parent_id, child) for child in new if child.item_key],
-        JOURNAL_KEY,
+        KEY,
     )
     turn = [child for child in new if child.id not in held]
     enter(connection, [limits.Queued(each.id, each.workflow_id, each.limit) for each in turn if each.limit])

@@ -34,7 +34,8 @@ class Kind(Protocol[ItemIn, ResultOut]):
 
     @property
     def is_single_statement(self) -> bool:
-        """Whether `write` runs one statement at most, however many items it gets."""
+        """Whether `write` runs one statement at most, however many items it gets; where some need more, it
+        says so first (`needs_transaction`)."""
         ...
 
     def write(self, connection: Connection, items: Sequence[ItemIn]) -> Sequence[ResultOut]:

@@ -8,6 +8,7 @@ in the simulation (nothing runs beside it, so a run repeats exactly).
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -52,6 +53,10 @@ class CommitUnknown(Exception):
     """The commit was sent and its answer never came: the writes may be there or not."""
 
 
+class TransactionNeeded(Exception):
+    """Work that was to be a single statement needs more, and has run none yet."""
+
+
 class Database(Protocol):
     @property
     def dialect_name(self) -> str: ...
@@ -61,6 +66,7 @@ class Database(Protocol):
         `CommitUnknown`, nothing was written.
 
         `single`: it runs one statement, or none. PostgreSQL commits that by itself: one round trip for three.
+        Where it turns out to need more it calls `needs_transaction` first, and runs again in one.
 
         Where the database asks a transaction to give way to another, `work` runs again from its beginning:
         it changes nothing but the database. A statement that may fail has a savepoint around it
@@ -105,11 +111,12 @@ def by_itself(connection: Connection, work: Work[T]) -> T:
     """Run work of a single statement without a transaction around it: the server gives it one."""
     run: list[None] = []
     own = connection.execution_options(isolation_level="AUTOCOMMIT", **{STATEMENTS: run})
+    own.info.pop(FAILED, None)
     try:
         result = work(own)
     except Exception as error:
-        # What the work itself raises comes too late: the statement before it is committed.
-        late = bool(run) and not isinstance(error, DBAPIError)
+        # What the work itself raises comes too late: unless its statement failed, that is committed.
+        late = bool(run) and not isinstance(error, DBAPIError) and FAILED not in own.info
         unknown = late or own.invalidated or is_gone(error)
         _roll_back(own, error)
         if unknown:
@@ -121,6 +128,12 @@ def by_itself(connection: Connection, work: Work[T]) -> T:
         _roll_back(own, error)
         raise
     return result
+
+
+def needs_transaction(connection: Connection) -> None:
+    """Said by work before it runs more than one statement. Raises `TransactionNeeded` if there is none."""
+    if STATEMENTS in connection.get_execution_options():
+        raise TransactionNeeded
 
 
 def _commit(connection: Connection) -> None:
@@ -300,5 +313,6 @@ class AsyncDatabase:
         engine = self._engine.sync_engine
         # MariaDB's driver makes several statements of a large one.
         if single and self.dialect_name == "postgresql":
-            return await greenlet_spawn(_connected, engine, partial(by_itself, work=work))
+            with suppress(TransactionNeeded):
+                return await greenlet_spawn(_connected, engine, partial(by_itself, work=work))
         return await greenlet_spawn(_connected, engine, _kept(work))

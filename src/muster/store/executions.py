@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -40,13 +40,14 @@ from muster.model.json import Json, JsonObject
 from muster.store.acts import Sent, put_signals
 from muster.store.answers import FREE_TO_TAKE
 from muster.store.committer import TROUBLE, GroupCommitter
-from muster.store.database import Database, Work
+from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
-from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows, upsert
+from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows
 from muster.store.execution_rows import new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_item_outputs
-from muster.store.large_values import OF_EXECUTIONS, OF_JOURNAL, Laying, read_values, with_asides
+from muster.store.journal import journal_of, owns, write_fenced
+from muster.store.large_values import OF_EXECUTIONS, Laying, read_values, with_asides
 from muster.store.limits import StartingLimited, look_again
 from muster.store.once import Claims
 from muster.store.openings import close, write_ends, write_openings
@@ -58,7 +59,6 @@ T = TypeVar("T")
 E = workflow_execution.c
 J = node_execution.c
 S = execution_signal.c
-JOURNAL_KEY = ("execution_id", "node_id", "visit", "item_key")
 
 # Statements are made once: that takes several times as long as running them.
 AT = bindparam("at", type_=UtcTime())
@@ -150,59 +150,44 @@ class Starting:
 class Progressing:
     """Writes what owners have done, for those who still are owners.
 
-    The rows are locked first, in the order of their ids, so that no two batches wait for each other; an item
-    whose fence is not its row's has lost its execution, and nothing of it is written.
+    An item whose fence is not its row's has lost its execution, and nothing of it is written. Rows of the
+    journal alone are a single statement.
     """
 
     key_may_repeat = True
-    is_single_statement = False
+    is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
-        locked = _locked(connection, {each for item in items for each in _concerned(item)})
-        owned = [_fence(locked, item) == item.fence for item in items]
+        only_rows = all(map(_is_rows_only, items))
+        if not only_rows:
+            needs_transaction(connection)
+        locked = write_fenced(connection, items)
+        owned = [owns(locked, item.execution_id, item.fence) for item in items]
+        if only_rows:
+            return owned
         # One that has ended under this very fence was written before, by a commit whose answer got lost.
         kept = [
             item
             for item, mine in zip(items, owned, strict=True)
             if mine and locked[item.execution_id].status not in FINAL
         ]
-        _write_journal(connection, kept)
         _note_signals(connection, kept)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
-        _forget_takeovers(connection, [item for item in kept if locked[item.execution_id].takeovers])
+        _forget_takeovers(connection, [item for item in kept if item.was_taken_over])
         if any(item.opens or item.closes or item.parent_id or item.is_limited for item in kept):
             write_openings(connection, kept)
             write_ends(connection, kept)
         return owned
 
 
-def _concerned(item: Progress) -> tuple[str, ...]:
-    """Its execution, and the parent that is told of its end."""
-    ends = item.checkpoint is not None and item.checkpoint.is_final
-    return (item.execution_id, item.parent_id) if ends and item.parent_id else (item.execution_id,)
+def _is_rows_only(item: Progress) -> bool:
+    more = item.checkpoint or item.taken or item.opens or item.closes or item.was_taken_over
+    return not more
 
 
 def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
-    found = lock_rows(connection, workflow_execution, "id", list(ids), ("id", "fence", "status", "takeovers"))
+    found = lock_rows(connection, workflow_execution, "id", list(ids), ("id", "fence"))
     return {row.id: row for row in found}
-
-
-def _fence(locked: Mapping[str, Row[Any]], item: Progress) -> int | None:
-    row = locked.get(item.execution_id)
-    return None if row is None else row.fence
-
-
-def _write_journal(connection: Connection, items: Iterable[Progress]) -> None:
-    """Of several rows for one place the last is how it stands."""
-    laying = Laying(OF_JOURNAL)
-    rows = {
-        (item.execution_id, row.node, row.visit, row.item_key): _journal_row(laying, item.execution_id, row)
-        for item in items
-        for row in item.rows
-    }
-    if rows:
-        laying.write(connection)
-        upsert(connection, node_execution, list(rows.values()), JOURNAL_KEY)
 
 
 def _note_signals(connection: Connection, items: Iterable[Progress]) -> None:
@@ -233,7 +218,7 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
         connection.execute(delete(execution_signal).where(S.id.in_(taken)))
     reached = _reached(connection, [item.execution_id for item in items])
     # What reached it too late must not be waiting for it when it is tried again.
-    if ended := [item.execution_id for item in items if _ends(item) and item.execution_id in reached]:
+    if ended := [item.execution_id for item in items if item.ends and item.execution_id in reached]:
         connection.execute(delete(execution_signal).where(S.execution_id.in_(ended)))
     laying = Laying(OF_EXECUTIONS)
     rows = {
@@ -247,10 +232,6 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
 
 def _failed(item: Progress) -> bool:
     return item.checkpoint is not None and item.checkpoint.status is ExecutionStatus.FAILED
-
-
-def _ends(item: Progress) -> bool:
-    return item.checkpoint is not None and item.checkpoint.is_final
 
 
 def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
@@ -452,39 +433,3 @@ def _checkpoint_row(laying: Laying, item: Progress, at: datetime, reached: bool)
         "state": checkpoint.state,
     }
     return laying.row(item.execution_id, row, columns)
-
-
-def _journal_row(laying: Laying, execution_id: str, row: JournalRow) -> dict[str, object]:
-    columns: dict[str, object] = {
-        "execution_id": execution_id,
-        "node_id": row.node,
-        "visit": row.visit,
-        "item_key": row.item_key,
-        "seq": row.seq,
-        "attempt": row.attempt,
-        "status": row.status,
-        "error": row.error,
-        "warnings": list(row.warnings) or None,
-        "due_at": row.due,
-        "started_at": row.started_at,
-        "completed_at": row.completed_at,
-    }
-    return laying.row(execution_id, columns, {"output": row.output, "changes": row.changes})
-
-
-def journal_of(row: Row[Any]) -> JournalRow:
-    columns = with_asides({"output": row.output, "changes": row.changes}, row.aside)
-    return JournalRow(
-        node=row.node_id,
-        visit=row.visit,
-        item_key=row.item_key,
-        seq=row.seq,
-        attempt=row.attempt,
-        status=row.status,
-        started_at=row.started_at,
-        completed_at=row.completed_at,
-        output=columns["output"],
-        changes=cast("JsonObject | None", columns["changes"]),
-        error=row.error,
-        due=row.due_at,
-    )

@@ -55,9 +55,19 @@ class Laying:
         row["aside"] = [list(place) for place in places] if places else None
         return row
 
-    def write(self, connection: Connection) -> None:
-        """Put aside what is not there yet, once the executions' rows are there."""
-        parts = [part for key, value in self._values.items() for part in _parts(*key, value)]
+    @property
+    def has_values(self) -> bool:
+        return bool(self._values)
+
+    def write(self, connection: Connection, executions: Collection[str] | None = None) -> None:
+        """Put aside what is not there yet, once the executions' rows are there; only what is of these
+        executions, if they are given."""
+        parts = [
+            part
+            for (execution, sha256), value in self._values.items()
+            if executions is None or execution in executions
+            for part in _parts(execution, sha256, value)
+        ]
         insert_new(connection, large_value, parts, KEY)
 
     def _text(self, execution_id: str, value: Json, place: Place, places: list[Place]) -> JsonText:

@@ -53,25 +53,47 @@ def lock(
 
 
 def execute(
-    connection: Connection, table: Table, names: Names, statement: str, rows: Rows, also: Names = ()
+    connection: Connection, table: Table, names: Names, statement: str, rows: Rows
 ) -> Sequence[Row[Any]]:
-    """Run a statement over the document of these rows, which is its only parameter. `also` are members that
-    are no columns of the table, of types that JSON has itself."""
+    """Run a statement over the document of these rows, which is its only parameter."""
+    document = documents(table, names, rows, connection.dialect)
+    return run(connection, statement, document, table, names, rows)
+
+
+def run(
+    connection: Connection, statement: str, document: object, table: Table, names: Names, rows: Rows
+) -> Sequence[Row[Any]]:
+    """Run a statement over a document that is made of the documents of these rows."""
     try:
-        document = _document(table, names, rows, also, connection.dialect)
-        result = connection.exec_driver_sql(statement, (document,))
+        text = orjson.dumps(document).decode()
+        if "\\u0000" in text:
+            _find_unstorable(table, names, rows, connection.dialect, None)
+        result = connection.exec_driver_sql(statement, (text,))
     except (DBAPIError, TypeError) as refused:
         _find_unstorable(table, names, rows, connection.dialect, refused)
         raise
     return result.all() if result.returns_rows else []
 
 
-def record(table: Table, names: Names, dialect: Dialect, also: str = "") -> str:
-    """The document's rows, as something to select from."""
+def documents(table: Table, names: Names, rows: Rows, dialect: Dialect) -> list[dict[str, object]]:
+    """The rows with their values as JSON has them."""
+    plain, encoders = _members(table, names, dialect)
+    made = []
+    for row in rows:
+        document = {name: row[name] for name in plain}
+        for name, encode in encoders:
+            value = row[name]
+            document[name] = None if value is None else encode(value)
+        made.append(document)
+    return made
+
+
+def record(table: Table, names: Names, dialect: Dialect, document: str = "$1::text::json") -> str:
+    """A document's rows, as something to select from."""
     columns = ", ".join(
         f"{quoted(dialect, [name])} {_plain(table.c[name].type.compile(dialect))}" for name in names
     )
-    return f"json_to_recordset($1::text::json) AS new ({columns}{also})"
+    return f"json_to_recordset({document}) AS new ({columns})"
 
 
 @lru_cache(maxsize=512)
@@ -107,22 +129,6 @@ def _lock(table: Table, key: str, columns: Names, dialect: Dialect) -> str:
     found = f"{one} WHERE {quoted(dialect, [key])} = wanted.key FOR UPDATE"
     keys = "json_array_elements_text($1::text::json) AS wanted (key)"
     return f"SELECT found.* FROM {keys} CROSS JOIN LATERAL ({found}) AS found"
-
-
-def _document(table: Table, names: Names, rows: Rows, also: Names, dialect: Dialect) -> str:
-    plain, encoders = _members(table, names, dialect)
-    members = (*plain, *also)
-    documents = []
-    for row in rows:
-        document = {name: row[name] for name in members}
-        for name, encode in encoders:
-            value = row[name]
-            document[name] = None if value is None else encode(value)
-        documents.append(document)
-    text = orjson.dumps(documents).decode()
-    if "\\u0000" in text:
-        _find_unstorable(table, names, rows, dialect, None)
-    return text
 
 
 @lru_cache(maxsize=512)

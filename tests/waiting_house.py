@@ -10,23 +10,34 @@ from engine_house import TYPES, House, Told
 from muster.app.subworkflows import StartableWorkflows
 from muster.definitions.check import check
 from muster.definitions.document import checksum, to_document
+from muster.engine.actions import Actions, By
 from muster.engine.ports import NewExecution
 from muster.engine.program import Program
 from muster.engine.programs import Programs
+from muster.model.access import Caller, How, Role
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
 from muster.model.stored import AuditEntry, NewVersion
 from muster.model.workflow import WorkflowStatus
 from muster.nodes.sub_workflow import SubWorkflow
+from muster.store.acts import ExecutionActs
 from muster.store.approvals import ApprovalRepository
 from muster.store.child_items import ChildItems
 from muster.store.database import Database
+from muster.store.execution_records import ExecutionRecords
 from muster.store.tables import execution_limit, workflow_execution
 from muster.store.workflows import WorkflowRepository
 from polling import until
 
 E = workflow_execution.c
 FINAL = ("COMPLETED", "FAILED", "CANCELLED")
+
+
+BY_HAND = By(Caller("ada", frozenset({Role.OPERATOR}), None, How.TOKEN), "by hand")
+
+
+async def _nothing() -> None:
+    return
 
 
 class Waiting(House):
@@ -39,6 +50,15 @@ class Waiting(House):
         self.approvals = ApprovalRepository(database)
         startable = StartableWorkflows(self.workflows, self.known)
         self.openers["SUB_WORKFLOW"] = SubWorkflow(startable, ChildItems(database))
+        self.actions = Actions(
+            ExecutionRecords(database),
+            ExecutionActs(self.committer),
+            None,  # type: ignore[arg-type]  # the library is asked for other versions only
+            self.known,
+            self.clock,
+            self.ids,
+            _nothing,
+        )
 
     async def program(self, version_id: int) -> Program:
         return await self.known.of(version_id)

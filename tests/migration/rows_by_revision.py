@@ -255,6 +255,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     "0012_idempotency": [
         ("idempotency_key", {"hash": "h1", "execution_id": "e1", "expires_at": TIME}),
     ],
+    "0013_answers_aside": [],
 }
 
 

@@ -16,7 +16,7 @@ from muster.definitions.diagram import NodeState
 from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
 from muster.engine.state import FINAL, ExecutionStatus
-from muster.model.aside import MARK, Aside, asides_in
+from muster.model.aside import linked
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
 from muster.model.json import Json
 
@@ -125,16 +125,6 @@ def outcome_of(execution_id: str, came: Outcome) -> Ended:
 def node_of(execution_id: str, row: NodeRow, types: Mapping[str, str]) -> NodeItem:
     output = linked(execution_id, row.output)
     return NodeItem(**node_event_of(row, types).model_dump(), output=output)
-
-
-def linked(execution_id: str, value: Json) -> Json:
-    """The value as people are shown it: what is kept aside is told by its size and where it is."""
-    if isinstance(value, Aside):
-        href = f"/api/workflow/executions/{execution_id}/values/{value.sha256}"
-        return {MARK: {"size": value.size, "sha256": value.sha256, "href": href}}
-    if isinstance(value, dict) and any(asides_in(value)):
-        return {name: linked(execution_id, member) for name, member in value.items()}
-    return value
 
 
 def node_event_of(row: NodeRow, types: Mapping[str, str]) -> NodeEvent:

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from traceback import format_exception
 from typing import TypeVar
-from urllib.parse import quote
 
 from muster.engine.doubt import doubt
 from muster.engine.each import OnItemError, Options, run_each
@@ -104,7 +103,7 @@ class Attempts:
             except Unread:
                 await read_all_into(live, self._executions)
                 return await self.run(live, todo)
-            return Settled(todo, opened, started, told)
+            return Settled(todo, bounded(opened, todo.node), started, told)
         call = await self._revealing(plain) if step.reads_secrets else plain
         if isinstance(call, Failure):
             return Settled(todo, call, started)
@@ -156,7 +155,13 @@ class Attempts:
             return await effect(_parameters(step.body, call), call), None
         resumed = live.fence > FIRST_FENCE or call.attempt > 1
         journal = ItemJournal(
-            self._executions, call.execution_id, live.fence, call.node_id, call.visit, resumed
+            self._executions,
+            call.execution_id,
+            live.fence,
+            call.node_id,
+            call.visit,
+            resumed,
+            repeats=call.attempt > 1,
         )
         items = _masked(unfold(step.body, call.scope, step.item_key), call.mask)
         options = _options(step, call, effect)
@@ -329,7 +334,6 @@ def _parameters(body: Body, call: Call) -> JsonObject:
 
 
 def _options(step: Step, call: Call, effect: Effect) -> Options:
-    path = f"/api/workflow/executions/{call.execution_id}/nodes"
     on_error = OnItemError(str(step.node.config.get("onItemError", OnItemError.COLLECT)))
     # Who stops at the first failure does not want a batch of others done beside it.
     together = (
@@ -343,7 +347,7 @@ def _options(step: Step, call: Call, effect: Effect) -> Options:
         together=step.body.batch if together else 1,
         batch=step.body.batch,
         keyed=step.item_key is not None,
-        rest=f"{path}?node={quote(call.node_id, safe='')}&visit={call.visit}&items=true",
+        rest=call.items_path,
     )
 
 

@@ -4,7 +4,7 @@ An item counts as done when its row is durable. Rows are written together, while
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
@@ -22,6 +22,7 @@ from muster.model.json import Json, JsonObject
 KEPT = 1000
 KEPT_TOGETHER = 8 * 1024 * 1024
 DRAWN_IN_A_ROW = 100
+RECALLED_AT_ONCE = 100
 
 
 class OnItemError(StrEnum):
@@ -61,18 +62,32 @@ RunItems: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[tuple[Journa
 
 
 @dataclass(slots=True)
+class Kept:
+    """The results that a summary shows, by their places: of the first thousand items, as long as they fit
+    into a context together."""
+
+    room: int = KEPT_TOGETHER
+    values: dict[int, Json] = field(default_factory=dict)
+
+    def keep(self, place: int, output: Json) -> None:
+        if place < KEPT and (size := weight(output, self.room)) <= self.room:
+            self.room -= size
+            self.values[place] = output
+
+
+@dataclass(slots=True)
 class Summary:
     """What came of the items. Of the first thousand the results are kept, and the first thousand failures;
-    beyond that only counts: the journal has the rest. `found` are those done before, by their places."""
+    beyond that only counts: the journal has the rest. `unread` are those, by their places, whose results are
+    taken from the journal: it was done before, or is large, and then the journal says where it is."""
 
     total: int = 0
     succeeded: int = 0
     failed: int = 0
     skipped: int = 0
-    results: dict[int, Json] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
     errors: dict[int, Json] = field(default_factory=dict)
-    found: dict[int, str] = field(default_factory=dict)
-    room: int = KEPT_TOGETHER
+    unread: dict[int, str] = field(default_factory=dict)
     first: Failure | None = None
     retryable: bool = False
     unsure: bool = False
@@ -80,19 +95,14 @@ class Summary:
     def find(self, place: int, key: str) -> None:
         self.succeeded += 1
         if place < KEPT:
-            self.found[place] = key
+            self.unread[place] = key
 
-    def succeed(self, place: int, output: Json) -> None:
-        """Large results are left to the journal too: what is kept has to fit into a context."""
-        self.succeeded += 1
-        if place < KEPT and (size := weight(output, LARGE)) <= min(LARGE, self.room):
-            self.room -= size
-            self.results[place] = output
-
-    def recall(self, place: int, output: Json) -> None:
-        """What one of those came to that were done before."""
-        self.succeeded -= 1
-        self.succeed(place, output)
+    def succeed(self, place: int, key: str, output: Json) -> None:
+        if weight(output, LARGE) > LARGE:
+            self.find(place, key)
+        else:
+            self.succeeded += 1
+            self.kept.keep(place, output)
 
     def fail(self, place: int, key: str, failure: Failure) -> None:
         self.failed += 1
@@ -109,10 +119,10 @@ class Summary:
             "succeeded": self.succeeded,
             "failed": self.failed,
             "skipped": self.skipped,
-            "results": [self.results[place] for place in sorted(self.results)],
+            "results": [self.kept.values[place] for place in sorted(self.kept.values)],
             "errors": [self.errors[place] for place in sorted(self.errors)],
         }
-        is_whole = len(self.results) == self.succeeded and len(self.errors) == self.failed
+        is_whole = len(self.kept.values) == self.succeeded and len(self.errors) == self.failed
         return document if is_whole else {**document, "rest": rest}
 
 
@@ -120,7 +130,7 @@ async def run_each(
     items: Iterator[Item], run: RunItems, journal: ItemJournal, options: Options
 ) -> tuple[Done | Failure, JsonObject]:
     """Run every item that is not done yet, and answer the outcome of the whole and its summary."""
-    work = _Work(items, run, journal, options, await journal.done())
+    work = _Work(items, run, journal, options, await journal.done(), await journal.failed())
     try:
         await work.do()
     except asyncio.CancelledError:
@@ -128,22 +138,37 @@ async def run_each(
         await work.leave()
         raise
     summary = work.summary
-    outputs = await journal.outputs(list(summary.found.values()))
-    for place, key in summary.found.items():
-        if key in outputs:
-            summary.recall(place, outputs[key])
+    await _recall(summary, journal)
     document = summary.document(options.rest)
     return _outcome(summary, document, options.on_error), document
+
+
+async def _recall(summary: Summary, journal: ItemJournal) -> None:
+    """Take from the journal what is not at hand, some at a time: together they may not fit into memory."""
+    unread = sorted(summary.unread.items())
+    for start in range(0, len(unread), RECALLED_AT_ONCE):
+        some = unread[start : start + RECALLED_AT_ONCE]
+        outputs = await journal.outputs([key for _, key in some])
+        for place, key in some:
+            if key in outputs:
+                summary.kept.keep(place, outputs[key])
 
 
 class _Work:
     """A list being worked on: workers draw from one iterator, so each item goes to one of them."""
 
     def __init__(
-        self, items: Iterator[Item], run: RunItems, journal: ItemJournal, options: Options, done: Set[str]
+        self,
+        items: Iterator[Item],
+        run: RunItems,
+        journal: ItemJournal,
+        options: Options,
+        done: Set[str],
+        failed: Mapping[str, Failure],
     ) -> None:
         self._places = enumerate(items)
-        self._run, self._journal, self._options, self._done = run, journal, options, done
+        self._run, self._journal, self._options = run, journal, options
+        self._done, self._failed = done, failed
         self._window = Window[Result](self._keep, options.batch)
         self._seen: set[str] = set()
         self._stopped = False
@@ -173,6 +198,8 @@ class _Work:
                 self.summary.skipped += 1
             elif item.key in self._done:
                 self.summary.find(place, item.key)
+            elif item.key in self._failed:
+                self.summary.fail(place, item.key, self._failed[item.key])
             elif item.params is None and item.problem is None:
                 self.summary.skipped += 1
             else:
@@ -206,7 +233,7 @@ class _Work:
         for place, row, outcome in results:
             match refused.get(row.item_key, outcome):
                 case Done(output=output):
-                    self.summary.succeed(place, output)
+                    self.summary.succeed(place, row.item_key, output)
                 case Failure() as failure:
                     self.summary.fail(place, row.item_key, failure)
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from urllib.parse import quote
 
 from muster.engine.items import Item
 from muster.engine.masking import NOTHING, Mask
@@ -48,6 +49,12 @@ class Call(NamedTuple):
     def key(self) -> str:
         place = f"{self.execution_id}:{self.node_id}:{self.visit}"
         return f"{place}:{self.item_key}" if self.item_key else place
+
+    @property
+    def items_path(self) -> str:
+        """Where the items of this visit are read."""
+        path = f"/api/workflow/executions/{self.execution_id}/nodes"
+        return f"{path}?node={quote(self.node_id, safe='')}&visit={self.visit}&items=true"
 
     def opening_id(self, item_key: str = "", place: int = 0) -> str:
         """The id of what this attempt opens. Who tries the visit again, later or as its next owner, opens

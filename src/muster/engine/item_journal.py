@@ -7,10 +7,11 @@ from contextlib import suppress
 from datetime import datetime
 
 from muster.engine.handlers import Call, Done
-from muster.engine.ports import Executions, JournalRow, Lost, NotWritten, Progress
+from muster.engine.ports import PERMANENT, Executions, JournalRow, Lost, NotWritten, Progress
 from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works
+from muster.model.aside import linked
 from muster.model.json import Json, JsonObject
 from muster.model.problems import AuthorError
 
@@ -20,12 +21,21 @@ log = logging.getLogger(__name__)
 
 
 class ItemJournal:
-    """`resumed`: there may be items from before. Where there are none, nobody has to look."""
+    """`resumed`: there may be items from before. Where there are none, nobody has to look. `repeats`: the
+    policy tries the list again, so what has failed for good is not tried with it."""
 
     def __init__(
-        self, executions: Executions, execution_id: str, fence: int, node: str, visit: int, resumed: bool
+        self,
+        executions: Executions,
+        execution_id: str,
+        fence: int,
+        node: str,
+        visit: int,
+        resumed: bool,
+        repeats: bool = False,
     ) -> None:
-        self._executions, self._fence, self._resumed = executions, fence, resumed
+        self._executions, self._fence = executions, fence
+        self._resumed, self._repeats = resumed, repeats
         self._visit = (execution_id, node, visit)
 
     async def done(self) -> Set[str]:
@@ -34,13 +44,21 @@ class ItemJournal:
             return frozenset()
         return await until_it_works(lambda: self._executions.done_items(*self._visit), NotWritten, self._tell)
 
-    async def outputs(self, keys: Sequence[str]) -> Mapping[str, Json]:
-        """What items that are done came to."""
-        if not keys:
+    async def failed(self) -> Mapping[str, Failure]:
+        """The items that have failed for good, by their keys."""
+        if not self._repeats:
             return {}
-        return await until_it_works(
+        found = await until_it_works(
+            lambda: self._executions.failed_items(*self._visit), NotWritten, self._tell
+        )
+        return {key: _failure_of(error) for key, error in found.items()}
+
+    async def outputs(self, keys: Sequence[str]) -> Mapping[str, Json]:
+        """What items that are done came to; of what is large, where it is."""
+        found = await until_it_works(
             lambda: self._executions.item_outputs(*self._visit, keys), NotWritten, self._tell
         )
+        return {key: linked(self._visit[0], output) for key, output in found.items()}
 
     async def write(self, rows: Sequence[JournalRow]) -> Mapping[str, Failure]:
         """Make them durable. What the database will not take of an item is that item's failure: answered by
@@ -98,4 +116,10 @@ def item_row(call: Call, outcome: Done | Failure, started: datetime, now: dateti
 
 def failed(row: JournalRow, failure: Failure) -> JournalRow:
     error: JsonObject = {"type": failure.type, "message": failure.message}
+    if not failure.retryable:
+        error[PERMANENT] = True
     return row._replace(status="failed", output=None, error=error)
+
+
+def _failure_of(error: JsonObject) -> Failure:
+    return Failure(str(error.get("type")), str(error.get("message")))

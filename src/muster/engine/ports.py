@@ -13,6 +13,8 @@ from muster.model.once import Once
 FIRST_FENCE = 1
 # The `item_key` of the row that tells what became of undoing a visit.
 COMPENSATION = "compensation"
+# Of an item's error: it would come to the same again, so the policy does not try it again.
+PERMANENT = "permanent"
 
 
 class JournalRow(NamedTuple):
@@ -74,7 +76,8 @@ class ChildOpening:
     """An execution to be started by a visit, or by one item of it.
 
     `awaited`: it answers the visit when it has ended. Of a list's children, `at_once` are started at a time,
-    in the order of their `place`s; one whose item is under way or done is not opened again.
+    in the order of their `place`s; one whose item is under way or done is not opened again, and after the
+    first `attempt` neither is one whose item has failed for good.
     """
 
     id: str
@@ -92,6 +95,7 @@ class ChildOpening:
     place: int = 0
     at_once: int = 1
     stops: bool = False
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,8 +325,14 @@ class Executions(Protocol):
         """The keys of the items of a visit that are journaled as done. Raises `NotWritten`."""
         ...
 
+    async def failed_items(self, execution_id: str, node: str, visit: int) -> Mapping[str, JsonObject]:
+        """The errors of the items of a visit that have failed for good, by their keys. Raises
+        `NotWritten`."""
+        ...
+
     async def item_outputs(
         self, execution_id: str, node: str, visit: int, keys: Sequence[str]
     ) -> Mapping[str, Json]:
-        """What these items came to, as far as they are done. Raises `NotWritten`."""
+        """What these items came to, as far as they are done; an `Aside` stands for what is large. Raises
+        `NotWritten`."""
         ...

@@ -25,12 +25,23 @@ class ValueTooLarge(AuthorError):
         super().__init__(Problem("VALUE_TOO_LARGE", f"/context/{name}", told))
 
 
-def size_if_too_large(value: Json) -> int | None:
-    """Its size in bytes of JSON, if that is too much. Costs little for what is small."""
-    if weight(value, SURELY_SMALL) <= SURELY_SMALL:
+def size_if_too_large(value: Json, aside: int = 0) -> int | None:
+    """Its size in bytes of JSON, if that is too much. Costs little for what is small. So many bytes of it are
+    `aside`, and have only marks in it."""
+    if aside <= SURELY_SMALL and weight(value, SURELY_SMALL) <= SURELY_SMALL:
         return None
-    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
-    return size if size > LARGEST else None
+    own = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
+    return own + aside if own + aside > LARGEST else None
+
+
+def too_large(value: Json, whose: str, aside: int = 0) -> Failure | None:
+    """Why a value cannot be kept as an output; None: it can."""
+    size = size_if_too_large(value, aside)
+    if size is None:
+        return None
+    return Failure(
+        TOO_LARGE, f"{whose}: its output is {size:,} bytes of JSON; at most {LARGEST:,} can be kept"
+    )
 
 
 def check_context(context: JsonObject) -> JsonObject:
@@ -44,11 +55,7 @@ def check_context(context: JsonObject) -> JsonObject:
 def bounded(outcome: Ended, node: str) -> Ended | Failure:
     """The outcome, or a failure that names the node whose output is too large."""
     output = None if isinstance(outcome, Failure) else outcome.output
-    size = size_if_too_large(output)
-    if size is None and isinstance(outcome, Done) and outcome.changes is not output:
-        size = size_if_too_large(outcome.changes)
-    if size is None:
-        return outcome
-    return Failure(
-        TOO_LARGE, f"{node}: its output is {size:,} bytes of JSON; at most {LARGEST:,} can be kept"
-    )
+    refused = too_large(output, node)
+    if refused is None and isinstance(outcome, Done) and outcome.changes is not output:
+        refused = too_large(outcome.changes, node)
+    return refused or outcome

@@ -38,6 +38,16 @@ def asides_in(value: Json) -> Iterator[Aside]:
                 yield from asides_in(member)
 
 
+def linked(execution_id: str, value: Json) -> Json:
+    """The value as people are shown it: what is kept aside is told by its size and where it is."""
+    if isinstance(value, Aside):
+        href = f"/api/workflow/executions/{execution_id}/values/{value.sha256}"
+        return {MARK: {"size": value.size, "sha256": value.sha256, "href": href}}
+    if isinstance(value, dict) and any(asides_in(value)):
+        return {name: linked(execution_id, member) for name, member in value.items()}
+    return value
+
+
 def filled(value: JsonObject, values: Mapping[str, Json]) -> JsonObject:
     """The same with these values, by their digests, in their places."""
     return {name: _filled(member, values) for name, member in value.items()}

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol
 
 from muster.definitions.steps.words import shown
-from muster.engine.each import KEPT, OnItemError
+from muster.engine.each import KEPT, KEPT_TOGETHER, Kept, OnItemError, Summary
 from muster.engine.handlers import Call, Done, Outcome, Suspend, Visit
+from muster.engine.item_journal import failed
 from muster.engine.items import Item
 from muster.engine.limits import BadConcurrencyKey, Concurrency, limit_of
-from muster.engine.ports import ChildOpening, JournalRow, ListOpening
+from muster.engine.ports import PERMANENT, ChildOpening, JournalRow, ListOpening
+from muster.engine.sizes import TOO_LARGE, ValueTooLarge, check_context
 from muster.engine.state import Failure, Phase
+from muster.expr.limits import weight
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
 from muster.nodes.parts import anything, choice, config, duration, processing, processing_defs, text
@@ -108,6 +110,8 @@ class SubWorkflow:
             return Failure("BadConcurrencyKey", str(bad)), None
         except _CannotStart as cannot:
             return cannot.failure, None
+        except ValueTooLarge as large:
+            return Failure(TOO_LARGE, f"`input`: {large.problems[0].message}"), None
 
     async def _one(self, visit: Visit) -> Outcome:
         item = next(visit.items)
@@ -140,7 +144,7 @@ class SubWorkflow:
             for row in others:
                 counts[row.status] += 1
         if not awaited:
-            return Done(_document(Children(counts, started, ())))
+            return Done(_document(Children(counts, started, ()), call.items_path))
         due = deadline_of(visit.config, call.now)
         complete = ListOpening(opening.id, call.node_id, call.visit, complete=True)
         waiting: JsonObject = {"total": sum(counts.values())}
@@ -163,7 +167,7 @@ class SubWorkflow:
             found[named] = await self._startable(call, *named)
         startable = found[named]
         given: JsonObject = {"workflowId": startable.workflow_id, "instituteId": call.institute_id}
-        context = {**given, **_input(params, item, visit.at_once is not None)}
+        context = check_context({**given, **_input(params, item, visit.at_once is not None)})
         is_item = visit.at_once is not None
         return ChildOpening(
             id=call.opening_id(item.key if is_item else "", place),
@@ -181,6 +185,7 @@ class SubWorkflow:
             place=place,
             at_once=visit.at_once or 1,
             stops=_on_error(visit.config) is OnItemError.STOP,
+            attempt=call.attempt,
         )
 
     async def _startable(self, call: Call, workflow: str, version: int | None) -> Startable:
@@ -202,13 +207,13 @@ class SubWorkflow:
     async def _collected(self, visit: Visit) -> tuple[Outcome, Json]:
         call = visit.call
         children = await self._items.of(call.execution_id, call.node_id, call.visit, KEPT)
-        document = _document(children)
+        document = _document(children, call.items_path)
         failed = children.counts.get("failed", 0)
         if not failed or _on_error(visit.config) is OnItemError.CONTINUE:
             return Done(document), document
         first = children.errors[0]["message"]
         told = f"{failed} of {document['total']} items failed, the first with: {first}"
-        return Failure("ItemsFailed", told, retryable=True), document
+        return Failure("ItemsFailed", told, retryable=any(map(_may_pass, children.errors))), document
 
 
 class _CannotStart(Exception):
@@ -222,9 +227,13 @@ def _ended(answer: Json) -> Outcome:
     error, output = answer.get("error"), answer.get("output")
     if isinstance(error, dict):
         told = f"{error.get('message')} (execution {answer.get('executionId')})"
-        return Failure(str(error.get("type")), told, retryable=True)
+        return Failure(str(error.get("type")), told, retryable=_may_pass(error))
     changes = output if isinstance(output, dict) else {}
     return Done(output, {name: value for name, value in changes.items() if name not in OF_THE_PARENT})
+
+
+def _may_pass(error: JsonObject) -> bool:
+    return error.get(PERMANENT) is not True
 
 
 def _is_awaited(config: JsonObject) -> bool:
@@ -263,21 +272,31 @@ def _not_started(call: Call, place: int, item: Item) -> JournalRow:
         visit=call.visit,
         item_key=item.key,
         seq=-1 - place,
-        attempt=1,
+        attempt=call.attempt,
         status="skipped",
         started_at=call.now,
         completed_at=call.now,
     )
     if item.problem is None:
         return row
-    return row._replace(status="failed", error={"type": "ExpressionError", "message": str(item.problem)})
+    return failed(row, Failure("ExpressionError", str(item.problem)))
 
 
 def _batches(items: Iterator[Item]) -> Iterator[list[tuple[int, Item]]]:
-    """The items with their places, so many at a time. One whose name came before is the same item."""
+    """The items with their places, so many at a time: fewer, where they are large. One whose name came before
+    is the same item."""
     seen: set[str] = set()
-    numbered = ((place, item) for place, item in enumerate(items) if not _came_before(item.key, seen))
-    while batch := list(islice(numbered, OPENED_AT_ONCE)):
+    batch: list[tuple[int, Item]] = []
+    held = 0
+    for place, item in enumerate(items):
+        if _came_before(item.key, seen):
+            continue
+        batch.append((place, item))
+        held += weight(item.params, KEPT_TOGETHER)
+        if len(batch) == OPENED_AT_ONCE or held > KEPT_TOGETHER:
+            yield batch
+            batch, held = [], 0
+    if batch:
         yield batch
 
 
@@ -287,14 +306,15 @@ def _came_before(key: str, seen: set[str]) -> bool:
     return len(seen) == before
 
 
-def _document(children: Children) -> JsonObject:
-    """What came of a list, in its order. Beyond the first thousand of a kind the journal has the rest."""
+def _document(children: Children, rest: str) -> JsonObject:
+    """What came of a list, in its order, as of any other."""
     counts = children.counts
-    return {
-        "total": sum(counts.values()),
-        "succeeded": counts.get("completed", 0),
-        "failed": counts.get("failed", 0),
-        "skipped": counts.get("skipped", 0),
-        "results": list(children.results),
-        "errors": list(children.errors),
-    }
+    summary = Summary(
+        total=sum(counts.values()),
+        succeeded=counts.get("completed", 0),
+        failed=counts.get("failed", 0),
+        skipped=counts.get("skipped", 0),
+        kept=Kept(values=dict(enumerate(children.results))),
+        errors=dict(enumerate(children.errors)),
+    )
+    return summary.document(rest)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import Connection, update
 
@@ -9,6 +10,7 @@ from muster.engine.ports import SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.model.json import Json, JsonObject
 from muster.store.dialect import insert_rows, now
+from muster.store.large_values import OF_SIGNALS, Laying
 from muster.store.tables import execution_signal, workflow_execution
 
 E = workflow_execution.c
@@ -49,10 +51,9 @@ def reach(connection: Connection, signals: Sequence[tuple[str, SignalKind, JsonO
     if not signals:
         return
     at = now(connection)
-    rows = [
-        {"execution_id": execution_id, "kind": kind.value, "payload": payload, "created_at": at}
-        for execution_id, kind, payload in signals
-    ]
+    laying = Laying(OF_SIGNALS)
+    rows = [_row(laying, at, *signal) for signal in signals]
+    laying.write(connection)
     insert_rows(connection, execution_signal, rows)
     parked = update(workflow_execution).where(
         E.id.in_(sorted({execution_id for execution_id, _, _ in signals})),
@@ -60,3 +61,12 @@ def reach(connection: Connection, signals: Sequence[tuple[str, SignalKind, JsonO
         E.status.in_(FREE_TO_TAKE),
     )
     connection.execute(parked.values(resume_at=at))
+
+
+def _row(
+    laying: Laying, at: datetime, execution_id: str, kind: SignalKind, payload: JsonObject
+) -> dict[str, object]:
+    row: dict[str, object] = {"execution_id": execution_id, "kind": kind.value, "created_at": at}
+    if kind is SignalKind.ANSWER:
+        return laying.row(execution_id, row, {"payload": payload})
+    return {**row, "payload": payload, "aside": None}

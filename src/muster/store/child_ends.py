@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, select, update
 
-from muster.engine.ports import Closing, Limit, SignalKind
+from muster.engine.ports import PERMANENT, Closing, Limit, SignalKind
+from muster.engine.sizes import TOO_LARGE
 from muster.engine.state import FINAL, ExecutionStatus, Failure
+from muster.model.aside import asides_in
 from muster.model.json import Json, JsonObject
 from muster.store import limits
 from muster.store.answers import Answer, give, reach
@@ -24,12 +27,14 @@ from muster.store.children import (
 )
 from muster.store.dialect import now, update_rows
 from muster.store.journal import KEY
+from muster.store.large_values import OF_JOURNAL, Laying, share_values
 from muster.store.tables import execution_child, node_execution, workflow_execution
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an execution that has a parent came to its end."""
+    """How an execution that has a parent came to its end. One that has completed has a `failure` if its
+    output is too large to be handed on."""
 
     id: str
     status: ExecutionStatus
@@ -38,10 +43,12 @@ class Ended:
 
     @property
     def error(self) -> JsonObject | None:
-        if self.status is ExecutionStatus.COMPLETED:
+        if self.status is ExecutionStatus.COMPLETED and self.failure is None:
             return None
         failure = self.failure or Failure("Failed", "it has failed")
-        return {"type": failure.type, "message": failure.message, "executionId": self.id}
+        error: JsonObject = {"type": failure.type, "message": failure.message, "executionId": self.id}
+        # Whatever else it is may pass: its author lets the child be started again.
+        return {**error, PERMANENT: True} if failure.type == TOO_LARGE else error
 
     def answer(self) -> JsonObject:
         told: JsonObject = {"executionId": self.id, "status": self.status.value}
@@ -59,6 +66,9 @@ def tell_parents(connection: Connection, ended: Sequence[Ended]) -> None:
     if not links:
         return
     connection.execute(delete(execution_child).where(those))
+    for link in links:
+        child = by_id[link.child_execution_id]
+        share_values(connection, child.id, link.execution_id, {one.sha256 for one in asides_in(child.output)})
     _keep_items(connection, [(link, by_id[link.child_execution_id]) for link in links if link.item_key])
     lists = _let_next_start(connection, [link for link in links if link.item_key], by_id)
     single = [(_place(link), by_id[link.child_execution_id]) for link in links if not link.item_key]
@@ -74,18 +84,20 @@ def _keep_items(connection: Connection, items: Sequence[tuple[Row[Any], Ended]])
     """The journal of the parent says what came of each item."""
     if not items:
         return
-    at = now(connection)
-    rows = [
-        {
-            **{name: link._mapping[name] for name in KEY},
-            "status": "failed" if child.error else "completed",
-            "output": None if child.error else child.output,
-            "error": child.error,
-            "completed_at": at,
-        }
-        for link, child in items
-    ]
+    at, laying = now(connection), Laying(OF_JOURNAL)
+    rows = [_item_row(laying, link, child, at) for link, child in items]
+    laying.write(connection)
     update_rows(connection, node_execution, rows, KEY)
+
+
+def _item_row(laying: Laying, link: Row[Any], child: Ended, at: datetime) -> dict[str, object]:
+    row: dict[str, object] = {
+        **{name: link._mapping[name] for name in KEY},
+        "status": "failed" if child.error else "completed",
+        "error": child.error,
+        "completed_at": at,
+    }
+    return laying.row(link.execution_id, row, {"output": None if child.error else child.output})
 
 
 def _let_next_start(

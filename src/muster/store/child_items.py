@@ -1,13 +1,17 @@
 """What came of a list's children, read from their parent's journal."""
 
 import logging
+from collections.abc import Sequence
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
+from muster.engine.each import RECALLED_AT_ONCE, Kept
 from muster.kit.backoff import until_it_works
-from muster.model.json import JsonObject
+from muster.model.aside import linked
+from muster.model.json import Json, JsonObject
 from muster.nodes.sub_workflow import Children
 from muster.store.database import Database, Unavailable
+from muster.store.large_values import output_of
 from muster.store.tables import node_execution
 
 J = node_execution.c
@@ -28,11 +32,10 @@ class ChildItems:
         def work(connection: Connection) -> Children:
             counts = connection.execute(select(J.status, func.count()).where(*items).group_by(J.status)).all()
             # Their numbers count down, so that the first item comes first.
-            done = select(J.output).where(*items, J.status == "completed").order_by(J.seq.desc())
             failed = select(J.item_key, J.error).where(*items, J.status == "failed").order_by(J.seq.desc())
             return Children(
                 {row.status: row[1] for row in counts},
-                connection.scalars(done.limit(most)).all(),
+                _results(connection, execution_id, items, most),
                 [_error(key, error) for key, error in connection.execute(failed.limit(most))],
             )
 
@@ -40,6 +43,23 @@ class ChildItems:
             log.warning("execution %s: its items cannot be read yet: %s", execution_id, away)
 
         return await until_it_works(lambda: self._database.read(work), Unavailable, tell)
+
+
+def _results(
+    connection: Connection, execution_id: str, items: Sequence[ColumnElement[bool]], most: int
+) -> list[Json]:
+    """What the first of them came to, as far as a summary holds it; of what is large, where it is."""
+    done = select(J.seq, J.output, J.aside).where(*items, J.status == "completed").order_by(J.seq.desc())
+    kept, after, place = Kept(), 0, 0
+    while place < most:
+        page = connection.execute(done.where(J.seq < after).limit(RECALLED_AT_ONCE)).all()
+        for row in page:
+            kept.keep(place, linked(execution_id, output_of(row.output, row.aside)))
+            place += 1
+        if len(page) < RECALLED_AT_ONCE:
+            break
+        after = page[-1].seq
+    return list(kept.values.values())
 
 
 def _error(key: str, error: JsonObject | None) -> JsonObject:

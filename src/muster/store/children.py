@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, delete, false, func, or_, select, tuple_
 
 from muster.engine.ports import ChildOpening, ListOpening, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store import limits
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, insert_rows, now, upsert
+from muster.store.item_rows import failed_for_good
 from muster.store.journal import KEY
 from muster.store.large_values import OF_EXECUTIONS, Laying
 from muster.store.tables import execution_child, node_execution, workflow_execution
@@ -112,13 +113,14 @@ def enter(connection: Connection, children: Sequence[limits.Queued]) -> None:
 def _not_opened_yet(
     connection: Connection, parent_id: str, children: Sequence[ChildOpening]
 ) -> list[ChildOpening]:
-    """An item whose child is under way, or has completed, is not started again."""
+    """An item whose child is under way, or has completed, is not started again; by the retry policy, neither
+    is one that has failed for good."""
     places = [(parent_id, child.node, child.visit, child.item_key) for child in children if child.item_key]
     if not places:
         return list(children)
     rows = select(J.node_id, J.visit, J.item_key).where(
         tuple_(J.execution_id, J.node_id, J.visit, J.item_key).in_(places),
-        J.status.in_([WAITING, "completed"]),
+        or_(J.status.in_([WAITING, "completed"]), failed_for_good() if children[0].attempt > 1 else false()),
     )
     opened = {tuple(row) for row in connection.execute(rows)}
     return [child for child in children if (child.node, child.visit, child.item_key) not in opened]
@@ -190,12 +192,13 @@ def _item_row(parent_id: str, child: ChildOpening) -> dict[str, object]:
         "visit": child.visit,
         "item_key": child.item_key,
         "seq": -1 - child.place,
-        "attempt": 1,
+        "attempt": child.attempt,
         "status": WAITING if child.awaited else "completed",
         "output": {"executionId": child.id},
         "changes": None,
         "error": None,
         "warnings": None,
+        "aside": None,
         "due_at": None,
         "started_at": child.started_at,
         "completed_at": None if child.awaited else child.started_at,

@@ -12,7 +12,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
 from muster.store.finding import started_before, started_from, with_tag, with_value
-from muster.store.large_values import read_part, read_values, with_asides
+from muster.store.large_values import output_of, read_part, read_values, with_asides
 from muster.store.paging import read_page
 from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
 
@@ -182,8 +182,6 @@ def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
 
 
 def node_of(row: Row[Any]) -> NodeRow:
-    places = [place for place in row.aside or () if place[0] == "output"]
-    columns = with_asides({"output": row.output}, places)
     return NodeRow(
         node_id=row.node_id,
         visit=row.visit,
@@ -191,7 +189,7 @@ def node_of(row: Row[Any]) -> NodeRow:
         seq=row.seq,
         status=row.status,
         attempt=row.attempt,
-        output=columns["output"],
+        output=output_of(row.output, row.aside),
         error=row.error,
         warnings=tuple(row.warnings or ()),
         due_at=row.due_at,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
     BindParameter,
@@ -45,7 +45,7 @@ from muster.store.dead_letters import write_letters
 from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows
 from muster.store.execution_rows import new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
-from muster.store.item_rows import read_done_items, read_item_outputs
+from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
 from muster.store.journal import journal_of, owns, write_fenced
 from muster.store.large_values import OF_EXECUTIONS, Laying, read_values, with_asides
 from muster.store.limits import StartingLimited, look_again
@@ -323,6 +323,9 @@ class ExecutionRepository:
     async def done_items(self, execution_id: str, node: str, visit: int) -> Set[str]:
         return await read_done_items(self._read, execution_id, node, visit)
 
+    async def failed_items(self, execution_id: str, node: str, visit: int) -> Mapping[str, JsonObject]:
+        return await read_failed_items(self._read, execution_id, node, visit)
+
     async def item_outputs(
         self, execution_id: str, node: str, visit: int, keys: Sequence[str]
     ) -> Mapping[str, Json]:
@@ -377,7 +380,8 @@ def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[Own
 def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
     signals: dict[str, list[Signal]] = defaultdict(list)
     for row in rows:
-        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), row.payload, row.seq))
+        payload = cast("JsonObject", with_asides({"payload": row.payload}, row.aside)["payload"])
+        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), payload, row.seq))
     return signals
 
 

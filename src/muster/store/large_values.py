@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, literal, select
 
 from muster.model.aside import LARGE, MARK, Aside
 from muster.model.json import Json
@@ -28,6 +28,7 @@ OF_EXECUTIONS = frozenset[Place](
     {("context",), ("state",), ("state", "outputs"), ("state", "answers"), ("output",)}
 )
 OF_JOURNAL = frozenset[Place]({("changes",)})
+OF_SIGNALS = frozenset[Place]({("payload",), ("payload", "answer")})
 
 
 class Laying:
@@ -139,6 +140,25 @@ def with_asides(columns: dict[str, Json], places: Sequence[Sequence[str]] | None
         assert isinstance(size, int)
         inside[name] = Aside(sha256, size)
     return columns
+
+
+def output_of(output: Json, aside: Sequence[Sequence[str]] | None) -> Json:
+    """The output of a journal's row, with what stands for values in it."""
+    places = [place for place in aside or () if place[0] == "output"]
+    return with_asides({"output": output}, places)["output"]
+
+
+def share_values(connection: Connection, child_id: str, parent_id: str, digests: Collection[str]) -> None:
+    """Let an execution have values that are beside another. Its row is locked: nobody else adds to them."""
+    if not digests:
+        return
+    theirs = large_value.alias()
+    has_it = exists().where(theirs.c.execution_id == parent_id, theirs.c.sha256 == V.sha256)
+    parts = select(literal(parent_id), V.sha256, V.part, V.size, V.data).where(
+        V.execution_id == child_id, V.sha256.in_(sorted(digests)), ~has_it
+    )
+    columns = ["execution_id", "sha256", "part", "size", "data"]
+    connection.execute(large_value.insert().from_select(columns, parts))
 
 
 def read_values(connection: Connection, execution_id: str, digests: Collection[str]) -> dict[str, Json]:

@@ -7,13 +7,12 @@ from typing import assert_never
 from sqlalchemy import Connection
 
 from muster.engine.ports import ApprovalOpening, ChildOpening, Closing, ListOpening, Progress
+from muster.engine.sizes import too_large
 from muster.model.approval import ApprovalStatus
-from muster.model.aside import asides_in, filled
-from muster.model.json import Json
+from muster.model.aside import asides_in
 from muster.store.approvals import close_approvals, open_approvals, visits_asking
 from muster.store.child_ends import Ended, close_children, tell_parents, visits_with_children
 from muster.store.children import open_children, open_list
-from muster.store.large_values import read_values
 from muster.store.limits import leave
 
 
@@ -62,18 +61,14 @@ def _open(connection: Connection, item: Progress) -> None:
 def write_ends(connection: Connection, items: Sequence[Progress]) -> None:
     """Tell those whom it concerns that executions have ended: parents, and who is queued behind them."""
     ended = [item for item in items if item.checkpoint is not None and item.checkpoint.is_final]
-    tell_parents(connection, [_ended(connection, item) for item in ended if item.parent_id is not None])
+    tell_parents(connection, [_ended(item) for item in ended if item.parent_id is not None])
     leave(connection, {item.execution_id for item in ended if item.is_limited})
 
 
-def _ended(connection: Connection, item: Progress) -> Ended:
+def _ended(item: Progress) -> Ended:
     checkpoint = item.checkpoint
     assert checkpoint is not None, "asked only of those that have ended"
-    output = _whole(connection, item.execution_id, checkpoint.output)
-    return Ended(item.execution_id, checkpoint.status, output, checkpoint.failure)
-
-
-def _whole(connection: Connection, execution_id: str, output: Json) -> Json:
-    """The output with what is aside put in: the parent has no access to what is the child's."""
-    digests = {aside.sha256 for aside in asides_in(output)}
-    return filled({"": output}, read_values(connection, execution_id, digests))[""] if digests else output
+    aside = sum(one.size for one in asides_in(checkpoint.output))
+    if (refused := too_large(checkpoint.output, "the child", aside)) is not None:
+        return Ended(item.execution_id, checkpoint.status, None, refused)
+    return Ended(item.execution_id, checkpoint.status, checkpoint.output, checkpoint.failure)

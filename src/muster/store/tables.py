@@ -324,6 +324,8 @@ execution_signal = _table(
     Column("created_at", UtcTime, nullable=False),
     # Its place among the rows of the journal, once it was taken.
     Column("seq", Integer),
+    # Where in it something stands for a large value.
+    Column("aside", JsonValue),
     PrimaryKeyConstraint("id"),
     # How an execution's owner finds what has reached it.
     Index("ix_execution_signal_execution", "execution_id"),

@@ -24,9 +24,9 @@ FIRST = [
     ),
     Mutant(
         "the unique key of an execution",
-        "store/executions.py",
-        'insert_new(connection, workflow_execution, rows, ("id",))',
-        'upsert(connection, workflow_execution, rows, ("id",))',
+        "store/dialect.py",
+        ".values(list(rows)).on_conflict_do_nothing(index_elements=key)",
+        '.prefix_with("OR REPLACE").values(list(rows))',
         f"{GUARDS} starting_again and sqlite",
     ),
     Mutant(

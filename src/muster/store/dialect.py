@@ -7,7 +7,7 @@ here, because SQLAlchemy leaves it out on SQLite by itself, where a writing tran
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -145,28 +145,44 @@ def insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
         connection.execute(insert(table), list(rows))
 
 
-def insert_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> set[tuple[Any, ...]]:
+def insert_new(
+    connection: Connection, table: Table, rows: Rows, key: Sequence[str], from_now: Sequence[str] = ()
+) -> set[tuple[Any, ...]]:
     """Insert the rows whose `key` nobody has, and say which: their keys. Of two rows with one key, one wins.
 
-    `key` names the columns of the table's primary key, or of one of its unique keys.
+    `key` names the columns of the table's primary key, or of one of its unique keys. The times in the columns
+    `from_now` are told by how far they are from now, as durations. On PostgreSQL this is one statement.
     """
-    names = _columns(rows) if rows else ()
-    dialect = connection.dialect.name
-    returned = [table.c[name] for name in key]
-    won: set[tuple[Any, ...]] = set()
-    for part in _light_parts(rows, len(names)) if dialect == "mariadb" else _parts(rows, len(names)):
-        if dialect == "postgresql":
-            conflict = f"ON CONFLICT ({postgres.quoted(connection.dialect, key)}) DO NOTHING"
-            kept = postgres.insert(connection, table, names, part, conflict, returning=key)
-        elif dialect == "sqlite":
-            statement = sqlite.insert(table).values(list(part)).on_conflict_do_nothing(index_elements=key)
-            kept = connection.execute(statement.returning(*returned)).all()
-        else:
-            # It passes over other errors too: lengths were checked on the way, missing values were not.
-            ignoring = mysql.insert(table).prefix_with("IGNORE").values(list(part))
-            kept = connection.execute(ignoring.returning(*returned)).all()
-        won.update(tuple(row) for row in kept)
-    return won
+    if not rows:
+        return set()
+    names, dialect = _columns(rows), connection.dialect.name
+    if dialect == "postgresql":
+        conflict = f"ON CONFLICT ({postgres.quoted(connection.dialect, key)}) DO NOTHING"
+        kept = postgres.insert(connection, table, names, rows, conflict, key, tuple(from_now))
+        return {tuple(row) for row in kept}
+    rows = _with_times(rows, from_now, now(connection)) if from_now else rows
+    insert_part = _sqlite_new if dialect == "sqlite" else _mariadb_new
+    parts = _parts(rows, len(names)) if dialect == "sqlite" else _light_parts(rows, len(names))
+    return {tuple(row) for part in parts for row in insert_part(connection, table, part, key)}
+
+
+def _with_times(rows: Rows, names: Sequence[str], at: datetime) -> Rows:
+    return [{**row, **{name: _after(at, row[name]) for name in names}} for row in rows]
+
+
+def _after(at: datetime, wait: object) -> datetime | None:
+    return at + wait if isinstance(wait, timedelta) else None
+
+
+def _sqlite_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> list[Row[Any]]:
+    statement = sqlite.insert(table).values(list(rows)).on_conflict_do_nothing(index_elements=key)
+    return [*connection.execute(statement.returning(*(table.c[name] for name in key)))]
+
+
+def _mariadb_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> list[Row[Any]]:
+    # It passes over other errors too: lengths were checked on the way, missing values were not.
+    statement = mysql.insert(table).prefix_with("IGNORE").values(list(rows))
+    return [*connection.execute(statement.returning(*(table.c[name] for name in key)))]
 
 
 def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:
@@ -174,17 +190,19 @@ def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str])
 
     A key comes only once among `rows`.
     """
-    names = _columns(rows) if rows else ()
-    others = [name for name in names if name not in key]
-    dialect = connection.dialect
+    if not rows:
+        return
+    names = _columns(rows)
+    others = tuple(name for name in names if name not in key)
+    if connection.dialect.name == "postgresql":
+        postgres.upsert(connection, table, names, rows, tuple(key))
+        return
     for part in _parts(rows, len(names)):
-        if dialect.name == "postgresql":
-            postgres.upsert(connection, table, names, part, tuple(key))
-        elif dialect.name == "sqlite":
-            connection.execute(_sqlite_upsert(table, tuple(others), tuple(key)), list(part))
+        if connection.dialect.name == "sqlite":
+            connection.execute(_sqlite_upsert(table, others, tuple(key)), list(part))
         else:
             # The driver makes statements of about a megabyte of these: a server takes 16 at most.
-            connection.execute(_mariadb_upsert(table, tuple(others)), list(part))
+            connection.execute(_mariadb_upsert(table, others), list(part))
 
 
 def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:

@@ -1,16 +1,20 @@
 """An execution about to be written, as a row."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from muster.engine.ports import FIRST_FENCE, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.large_values import Laying
 
+Moment: TypeAlias = datetime | timedelta
+# Whose times may be told by how far from now they are.
+FROM_NOW = ("lease_until", "resume_at", "updated_at")
 
-def new_row(
-    laying: Laying, new: NewExecution, at: datetime, until: datetime | None = None
-) -> dict[str, object]:
-    """Running, and owned `until` then; without an owner, due at once for anyone."""
+
+def new_row(laying: Laying, new: NewExecution, at: Moment, until: Moment | None = None) -> dict[str, object]:
+    """Running, and owned `until` then; without an owner, due at once for anyone. Both times are moments, or
+    both are how far from now they are."""
     row: dict[str, object] = {
         "id": new.id,
         "workflow_id": new.workflow_id,

@@ -43,7 +43,7 @@ from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
 from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows
-from muster.store.execution_rows import new_row
+from muster.store.execution_rows import FROM_NOW, new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
 from muster.store.journal import journal_of, owns, write_fenced
@@ -131,17 +131,18 @@ class Starting:
     begins."""
 
     key_may_repeat = True
-    is_single_statement = False
+    is_single_statement = True
 
     def __init__(self, lease: timedelta) -> None:
         self._lease = lease
 
     def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[Begun]:
-        at, laying = now(connection), Laying(OF_EXECUTIONS)
-        claims = Claims(connection, items, at)
+        claims, laying = Claims(connection, items), Laying(OF_EXECUTIONS)
         new = claims.winners(items)
-        rows = [new_row(laying, item, at, at + self._lease) for item in new]
-        insert_new(connection, workflow_execution, rows, ("id",))
+        rows = [new_row(laying, item, timedelta(), self._lease) for item in new]
+        if laying.has_values or any(item.tags or item.terms for item in new):
+            needs_transaction(connection)
+        insert_new(connection, workflow_execution, rows, ("id",), FROM_NOW)
         write_tags_and_terms(connection, new)
         laying.write(connection)
         return claims.answers(items, {item.id: ExecutionStatus.RUNNING for item in new})

@@ -43,7 +43,7 @@ class StartingLimited:
         self._lease = lease
 
     def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[Begun]:
-        claims = Claims(connection, items, now(connection))
+        claims = Claims(connection, items)
         runs = start_limited(connection, claims.winners(items), self._lease)
         running, queued = ExecutionStatus.RUNNING, ExecutionStatus.QUEUED
         return claims.answers(items, {new: running if may else queued for new, may in runs.items()})

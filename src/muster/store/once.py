@@ -11,7 +11,8 @@ from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
 
 from muster.engine.ports import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
-from muster.store.dialect import insert_new, lock_rows, update_rows
+from muster.store.database import needs_transaction
+from muster.store.dialect import insert_new, lock_rows, now, update_rows
 from muster.store.tables import idempotency_key, workflow_execution
 
 K = idempotency_key.c
@@ -37,9 +38,12 @@ class Holder(NamedTuple):
 class Claims:
     """Who has the keys that some starts ask for, once they were claimed."""
 
-    def __init__(self, connection: Connection, items: Sequence[NewExecution], at: datetime) -> None:
+    def __init__(self, connection: Connection, items: Sequence[NewExecution]) -> None:
         asking = _asking(items)
-        self._holders = _claim(connection, asking, at) if asking else {}
+        self._holders: Mapping[str, Holder] = {}
+        if asking:
+            needs_transaction(connection)
+            self._holders = _claim(connection, asking, now(connection))
 
     def winners(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
         """Those that begin an execution: they have no key, or are the ones that have it."""

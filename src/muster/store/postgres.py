@@ -5,6 +5,7 @@ well, but the driver looks at every element of an array several times, which tak
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -26,14 +27,15 @@ def insert(
     rows: Rows,
     conflict: str = "",
     returning: Sequence[str] = (),
+    from_now: Names = (),
 ) -> Sequence[Row[Any]]:
-    statement = f"{_insert(table, names, connection.dialect)} {conflict}"
-    if not returning:
-        execute(connection, table, names, statement, rows)
-        return []
-    return execute(
-        connection, table, names, f"{statement} RETURNING {quoted(connection.dialect, returning)}", rows
-    )
+    """`from_now`: columns whose times are told by how far they are from now."""
+    dialect = connection.dialect
+    statement = f"{_insert(table, names, from_now, dialect)} {conflict}"
+    if returning:
+        statement += f" RETURNING {quoted(dialect, returning)}"
+    document = documents(table, names, rows, dialect, from_now)
+    return run(connection, statement, document, table, names, rows)
 
 
 def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
@@ -41,7 +43,9 @@ def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: 
 
 
 def update(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
-    execute(connection, table, names, _update(table, names, tuple(key), connection.dialect), rows)
+    dialect = connection.dialect
+    statement = _update(table, names, tuple(key), dialect)
+    run(connection, statement, documents(table, names, rows, dialect), table, names, rows)
 
 
 def lock(
@@ -50,14 +54,6 @@ def lock(
     # A look for each key: a plan for `IN`, made while the table was empty, reads all of it ever after.
     statement = _lock(table, key, tuple(columns), connection.dialect)
     return connection.exec_driver_sql(statement, (orjson.dumps(wanted).decode(),)).all()
-
-
-def execute(
-    connection: Connection, table: Table, names: Names, statement: str, rows: Rows
-) -> Sequence[Row[Any]]:
-    """Run a statement over the document of these rows, which is its only parameter."""
-    document = documents(table, names, rows, connection.dialect)
-    return run(connection, statement, document, table, names, rows)
 
 
 def run(
@@ -75,9 +71,11 @@ def run(
     return result.all() if result.returns_rows else []
 
 
-def documents(table: Table, names: Names, rows: Rows, dialect: Dialect) -> list[dict[str, object]]:
+def documents(
+    table: Table, names: Names, rows: Rows, dialect: Dialect, from_now: Names = ()
+) -> list[dict[str, object]]:
     """The rows with their values as JSON has them."""
-    plain, encoders = _members(table, names, dialect)
+    plain, encoders = _members(table, names, from_now, dialect)
     made = []
     for row in rows:
         document = {name: row[name] for name in plain}
@@ -88,11 +86,13 @@ def documents(table: Table, names: Names, rows: Rows, dialect: Dialect) -> list[
     return made
 
 
-def record(table: Table, names: Names, dialect: Dialect, document: str = "$1::text::json") -> str:
+def record(
+    table: Table, names: Names, dialect: Dialect, document: str = "$1::text::json", from_now: Names = ()
+) -> str:
     """A document's rows, as something to select from."""
-    columns = ", ".join(
-        f"{quoted(dialect, [name])} {_plain(table.c[name].type.compile(dialect))}" for name in names
-    )
+    types = {name: _plain(table.c[name].type.compile(dialect)) for name in names}
+    types |= dict.fromkeys(from_now, "double precision")
+    columns = ", ".join(f"{quoted(dialect, [name])} {type_}" for name, type_ in types.items())
     return f"json_to_recordset({document}) AS new ({columns})"
 
 
@@ -109,9 +109,14 @@ def quoted(dialect: Dialect, names: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=512)
-def _insert(table: Table, names: Names, dialect: Dialect) -> str:
+def _insert(table: Table, names: Names, from_now: Names, dialect: Dialect) -> str:
     into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({quoted(dialect, names)})"
-    return f"{into} SELECT * FROM {record(table, names, dialect)}"
+    columns = ((name, f"new.{quoted(dialect, [name])}") for name in names)
+    values = ", ".join(
+        f"statement_timestamp() + make_interval(secs => {column})" if name in from_now else column
+        for name, column in columns
+    )
+    return f"{into} SELECT {values} FROM {record(table, names, dialect, from_now=from_now)}"
 
 
 @lru_cache(maxsize=512)
@@ -132,10 +137,13 @@ def _lock(table: Table, key: str, columns: Names, dialect: Dialect) -> str:
 
 
 @lru_cache(maxsize=512)
-def _members(table: Table, names: Names, dialect: Dialect) -> tuple[Names, tuple[tuple[str, Encoder], ...]]:
+def _members(
+    table: Table, names: Names, from_now: Names, dialect: Dialect
+) -> tuple[Names, tuple[tuple[str, Encoder], ...]]:
     """The columns that go as they are, and those that are encoded, with how. A text that cannot be stored is
     looked for only when the database refuses it: it does so by itself."""
     encoders = {name: _encoder(table.c[name].type, dialect) for name in names}
+    encoders |= dict.fromkeys(from_now, timedelta.total_seconds)
     plain = tuple(name for name, encode in encoders.items() if encode is None)
     return plain, tuple((name, encode) for name, encode in encoders.items() if encode is not None)
 
@@ -164,7 +172,7 @@ def _find_unstorable(
         encode = encoder(table.c[name].type, dialect)
         for row in rows:
             try:
-                if encode is not None:
+                if encode is not None and not isinstance(row[name], timedelta):
                     encode(row[name])
             except Unstorable as found:
                 raise found from refused

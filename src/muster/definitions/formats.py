@@ -2,14 +2,21 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from muster.definitions.cron import cron_flaw
 from muster.definitions.durations import parse_duration
-from muster.expr import ExpressionError, compile_condition, compile_mapping, compile_template
+from muster.expr import (
+    ExpressionError,
+    compile_condition,
+    compile_either,
+    compile_mapping,
+    compile_template,
+)
+from muster.expr.paths import context_path
 from muster.kit.names import did_you_mean
 from muster.model.json import Json
 
@@ -121,6 +128,16 @@ def condition(value: Json) -> Flaw | None:
 
 def template(value: Json) -> Flaw | None:
     return _compiles(compile_template, value)
+
+
+def either(value: Json) -> Flaw | None:
+    return _compiles(compile_either, value)
+
+
+def context_field(value: Json) -> Flaw | None:
+    """A name or path in a context."""
+    flaw = _compiles(context_path, value)
+    return None if flaw is None else replace(flaw, code="INVALID_PATH")
 
 
 def mapping(value: Json) -> Flaw | None:

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from muster.definitions.formats import template
+from muster.definitions.formats import context_field, either
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.model.json import Json, JsonObject
@@ -69,9 +69,16 @@ def _check_strategy(setting: JsonObject, pointer: str, problems: Problems) -> No
     for needed in _NEEDS.get(strategy, ()):
         if not setting.get(needed):
             problems.error("MISSING_FIELD", pointer, f"The strategy `{strategy}` needs `{needed}`.")
-    flaw = template(setting.get("customExpression"))
+    included = [setting.get("includeEventType"), setting.get("includeEventId")]
+    if strategy == "EVENT_BASED" and included == [False, False]:
+        message = "The strategy `EVENT_BASED` needs the event's type or its id: one is to be included."
+        problems.error("MISSING_FIELD", pointer, message)
+    flaw = either(setting.get("customExpression"))
     if flaw is not None:
         problems.flaw(flaw, Below(pointer), ("customExpression",))
+    for place, field in enumerate(cast("list[str]", setting.get("contextFields") or [])):
+        if flaw := context_field(field):
+            problems.flaw(flaw, Below(pointer), ("contextFields", place))
 
 
 TRIGGER: JsonObject = {

@@ -7,7 +7,7 @@ from muster.expr.expression import Expression, compile_condition, compile_expres
 from muster.expr.functions.times import parse_duration
 from muster.expr.limits import Scope
 from muster.expr.mapping import compile_mapping
-from muster.expr.template import Template, compile_template, evaluate
+from muster.expr.template import Template, compile_either, compile_template, evaluate
 
 __all__ = [
     "Expression",
@@ -15,6 +15,7 @@ __all__ = [
     "Scope",
     "Template",
     "compile_condition",
+    "compile_either",
     "compile_expression",
     "compile_mapping",
     "compile_template",

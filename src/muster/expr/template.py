@@ -130,6 +130,12 @@ def _parts(text: str) -> Iterator[str | Expression]:
         yield text[at:]
 
 
+def compile_either(text: str) -> Template | Expression:
+    """A template, if the text holds a delimiter; else one expression. Raises `ExpressionSyntaxError`."""
+    has_delimiter = any(delimiter in text for delimiter in DELIMITERS)
+    return compile_template(text) if has_delimiter else compile_expression(text)
+
+
 def evaluate(text: str, scope: Scope) -> Json:
     """The value of an expression; of a template, if the text holds a delimiter and is no expression itself.
 

@@ -279,6 +279,18 @@ def test_an_idempotency_setting_is_taken(setting: Json) -> None:
             {"strategy": "CUSTOM_EXPRESSION", "customExpression": "#{"},
             [("INVALID_EXPRESSION", "/customExpression")],
         ),
+        (
+            {"strategy": "CUSTOM_EXPRESSION", "customExpression": "#a +"},
+            [("INVALID_EXPRESSION", "/customExpression")],
+        ),
+        (
+            {"strategy": "CONTEXT_BASED", "contextFields": ["userId", "a..["]},
+            [("INVALID_PATH", "/contextFields/1")],
+        ),
+        (
+            {"strategy": "EVENT_BASED", "includeEventType": False, "includeEventId": False},
+            [("MISSING_FIELD", "")],
+        ),
         ({"strategy": "NONE", "ttl": 5}, [("UNKNOWN_FIELD", "/ttl")]),
     ],
 )

@@ -15,6 +15,8 @@ MEDIA_TYPE = "text/event-stream"
 # So that a token which has run out does not go on reading: whoever comes back shows theirs again.
 LONGEST_SECONDS = 900.0
 HEARTBEAT_SECONDS = 15.0
+# However long a look takes on a database that is busy: a follower is told in the end, and so is the proxy.
+LONGEST_PAUSE = 5.0
 HEARTBEAT = b": still here\n\n"
 AGAIN = b"retry: 1000\n\n"
 
@@ -110,7 +112,7 @@ class Timetable:
     async def rest(self, sent: bool) -> bool:
         """Wait until it is time to look again. True: it is time for a sign of life as well."""
         took = _time() - self._began
-        pause = max(self._shortest, 20 * took)
+        pause = min(max(self._shortest, 20 * took), LONGEST_PAUSE)
         await asyncio.sleep(pause)
         try:
             async with asyncio.timeout(max(self._every - pause, 0.0)):

@@ -16,7 +16,7 @@ from muster.expr.functions import FUNCTIONS
 from muster.expr.methods import METHODS
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
-SLOW = 0.5
+SLOW = 2.0
 
 CONTEXT: dict[str, Any] = {
     "a": {"b": {"c": 1}, "list": [1, 2.5, "x", None, True]},

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from polling import PATIENCE
 from services_for_tests import exports_of, script
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -39,8 +40,8 @@ class Echo(service_kinds.Service):
     commands: tuple[str, ...] = ()
     user: str = "root"
     source: str = ECHO
-    seconds_to_start: float = 10
-    seconds_to_stop: float = 5
+    seconds_to_start: float = PATIENCE
+    seconds_to_stop: float = PATIENCE
 
     def command(self, home: Path, port: int) -> list[str]:
         return [sys.executable, "-c", self.source, str(port)]
@@ -113,8 +114,8 @@ def test_somebody_elses_process_under_the_same_number_is_left_alone(folder: Path
         services.down("echo")
         services.Running(stranger.pid, birth + "1", 1).end(signal.SIGKILL, patience=1)
         assert stranger.poll() is None
-        services.Running(stranger.pid, birth, 1).end(signal.SIGKILL, patience=5)
-        assert stranger.wait(5) == -signal.SIGKILL
+        services.Running(stranger.pid, birth, 1).end(signal.SIGKILL, patience=PATIENCE)
+        assert stranger.wait(PATIENCE) == -signal.SIGKILL
 
 
 def test_a_service_that_does_not_heed_the_signal_is_killed(

@@ -9,6 +9,7 @@ from uvicorn.server import ServerState
 
 from muster.app import protocol
 from muster.app.protocol import BoundedProtocol
+from polling import PATIENCE
 
 
 async def test_whoever_does_not_read_their_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +31,7 @@ async def test_whoever_does_not_read_their_answer_is_not_waited_for(monkeypatch:
     # A stream reads only as much as it is asked for, and a little ahead.
     _, writer = await asyncio.open_connection(*server.sockets[0].getsockname(), limit=1024)
     writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await left.wait()
     writer.close()
     server.close()

@@ -4,8 +4,9 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
+
+from polling import PATIENCE, poll
 
 PROGRAM = """
     import os, signal, sys, time
@@ -39,13 +40,12 @@ def started(folder: Path, kind: str) -> "subprocess.Popen[bytes]":
 def processes(folder: Path, number: int, count: int) -> list[int]:
     """The ids of those who have been worker `number`, once there are so many."""
     file = folder / str(number)
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        found = file.read_text().split() if file.exists() else []
-        if len(found) >= count:
-            return [int(text) for text in found]
-        time.sleep(0.02)
-    raise AssertionError(f"worker {number} did not start {count} times")
+
+    def found() -> list[int] | None:
+        ids = [int(text) for text in file.read_text().split()] if file.exists() else []
+        return ids if len(ids) >= count else None
+
+    return poll(found)
 
 
 def test_a_worker_that_dies_is_replaced_and_all_end_when_told(tmp_path: Path) -> None:
@@ -55,10 +55,10 @@ def test_a_worker_that_dies_is_replaced_and_all_end_when_told(tmp_path: Path) ->
         subprocess.run(["kill", "-9", str(first)], check=True)
         assert processes(tmp_path, 1, 2)[1] != first
         parent.send_signal(signal.SIGTERM)
-        assert parent.wait(10) == 0
+        assert parent.wait(PATIENCE) == 0
     assert len(processes(tmp_path, 2, 1)) == 1
 
 
 def test_a_worker_that_cannot_start_ends_them_all(tmp_path: Path) -> None:
     with started(tmp_path, "refuses") as parent:
-        assert parent.wait(10) == 7
+        assert parent.wait(PATIENCE) == 7

@@ -29,7 +29,8 @@ class Provider:
 async def settled(keys: ProviderKeys) -> tuple[bool, bool]:
     """The state once an answer that is on its way has come."""
     await keys.state()
-    await asyncio.sleep(0.01)
+    for _ in range(100):
+        await asyncio.sleep(0)
     return await keys.state()
 
 

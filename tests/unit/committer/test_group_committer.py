@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from muster.store.committer import CommitterClosed, EarlierWriteFailed, GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable, Work
 from muster.store.open import inline_database
+from polling import PATIENCE
 
 T = TypeVar("T")
 
@@ -213,7 +214,7 @@ async def test_a_database_that_leaves_while_a_culprit_is_sought_is_told_to_all_t
 
     database.before = leave
     await database.let_go()
-    await asyncio.wait(answers, timeout=1)
+    await asyncio.wait(answers, timeout=PATIENCE)
     assert [type(answer.exception()) for answer in answers] == [Unavailable] * 4
     assert database.asked == 2
 
@@ -266,7 +267,7 @@ async def test_closing_writes_what_was_taken_and_takes_no_more(
 
 
 async def test_closing_an_idle_committer_returns_at_once(committer: GroupCommitter) -> None:
-    await asyncio.wait_for(committer.close(), 1)
+    await asyncio.wait_for(committer.close(), PATIENCE)
 
 
 async def test_if_the_writing_task_is_cancelled_everyone_is_told(
@@ -277,7 +278,7 @@ async def test_if_the_writing_task_is_cancelled_everyone_is_told(
     waiting = committer.submit(Notes(), "waiting", 2)
     (writing,) = [task for task in asyncio.all_tasks() if task.get_name() == "group committer"]
     writing.cancel()
-    await asyncio.wait([in_flight, waiting], timeout=1)
+    await asyncio.wait([in_flight, waiting], timeout=PATIENCE)
     with pytest.raises(CommitUnknown):
         in_flight.result()
     with pytest.raises(Unavailable):
@@ -299,7 +300,7 @@ async def test_an_observer_that_fails_leaves_nobody_waiting(database: HeldDataba
     waiting = committer.submit(Notes(), "waiting", 2)
     await database.let_go()
     assert await written == 7
-    await asyncio.wait([waiting], timeout=1)
+    await asyncio.wait([waiting], timeout=PATIENCE)
     with pytest.raises(Unavailable) as stopped:
         waiting.result()
     assert isinstance(stopped.value.__cause__, ZeroDivisionError)

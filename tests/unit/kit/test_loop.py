@@ -6,11 +6,12 @@ import logging
 import pytest
 
 from muster.kit.loop import Loop
+from polling import PATIENCE
 
 
 async def run_until(loop: Loop, reached: asyncio.Event) -> None:
     running = asyncio.create_task(loop.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await reached.wait()
     running.cancel()
 
@@ -78,7 +79,7 @@ async def test_a_loop_that_is_stopped_lets_its_pass_end_and_runs_no_other() -> N
     await asyncio.sleep(0)
     assert not stopping.done()
     go_on.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await stopping
         await running
     assert passes == 1
@@ -89,7 +90,7 @@ async def test_a_loop_that_never_ran_is_stopped_at_once() -> None:
         raise AssertionError("nobody asked")
 
     loop = Loop("never", work)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await loop.stop()
         await loop.run()
 

@@ -12,7 +12,7 @@ from muster.definitions.check import check
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Opener, Outcome, Suspend
-from muster.engine.instance import Instance, Name
+from muster.engine.instance import MOST_DRIVEN, Instance, Name
 from muster.engine.ports import NewExecution
 from muster.engine.program import Program, compile_program
 from muster.engine.state import Failure, Phase
@@ -108,7 +108,12 @@ class House:
     """An engine over a database. Several may share one, each under its own name."""
 
     def __init__(
-        self, database: Database, told: Told, name: str = "here", clock: Clock | None = None
+        self,
+        database: Database,
+        told: Told,
+        name: str = "here",
+        clock: Clock | None = None,
+        most_driven: int = MOST_DRIVEN,
     ) -> None:
         self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
@@ -122,7 +127,13 @@ class House:
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
         self.instance = Instance(
-            Name(name, self.ids.new()), self.executions, driver, self.program, self.clock, LEASE
+            Name(name, self.ids.new()),
+            self.executions,
+            driver,
+            self.program,
+            self.clock,
+            LEASE,
+            most_driven=most_driven,
         )
 
     async def program(self, version_id: int) -> Program:

@@ -93,7 +93,9 @@ async def test_a_takeover_reads_the_keys_of_what_is_done_and_no_outputs(
     execution = await before.start(xs=list(range(200)))
     await told.hanging.wait()
     await before.until_journaled(execution, *(("a", str(place), "completed") for place in range(150)))
-    [owned] = await House(database, told).executions.claim_of_earlier("here/next", "here/", 10)
+    store = House(database, told).executions
+    await store.end_leases("here/next", "here/")
+    [owned] = await store.claim_abandoned("here/next", 10, 0)
     assert list(owned.journal) == []
     assert len(await before.executions.done_items(execution, "a", 1)) == 150
     assert await before.executions.item_outputs(execution, "a", 1, ["7"]) == {"7": {"told": 7}}

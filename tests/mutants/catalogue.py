@@ -75,8 +75,8 @@ MUTANTS = [
     Mutant(
         "a claim of what is abandoned: its lease has run out",
         "store/executions.py",
-        "ABANDONED = _claim(_chosen(E.lease_until < AT, E.lease_until), TAKEN_OVER)",
-        "ABANDONED = _claim(_chosen(E.lease_until.is_not(None), E.lease_until), TAKEN_OVER)",
+        'and_(E.lease_until < AT, E.takeovers == bindparam("before"))',
+        'and_(E.lease_until.is_not(None), E.takeovers == bindparam("before"))',
         f"{GUARDS} lease_has_run_out and sqlite",
     ),
     Mutant(
@@ -88,7 +88,7 @@ MUTANTS = [
     ),
     Mutant(
         "letting go has a new fence",
-        "store/executions.py",
+        "store/leases.py",
         "resume_at=AT, fence=E.fence + 1)",
         "resume_at=AT)",
         "tests/contract/test_handing_on.py beyond_the_grace and sqlite",
@@ -102,7 +102,7 @@ MUTANTS = [
     ),
     Mutant(
         "a lease is renewed by its owner only",
-        "store/executions.py",
+        "store/leases.py",
         '    .where(E.id.in_(IDS), E.owner == bindparam("held_by"))\n',
         "    .where(E.id.in_(IDS))\n",
         f"{GUARDS} renews and sqlite",
@@ -193,10 +193,17 @@ MUTANTS = [
     ),
     Mutant(
         "what brings its owners down is given up",
-        "engine/instance.py",
+        "engine/taking.py",
         "        if owned.takeovers <= self._most_takeovers:\n            return live, todo\n",
         "        if True:\n            return live, todo\n",
         f"{GUARDS} given_up_is_not_run_again and sqlite",
+    ),
+    Mutant(
+        "suspects are tried in smaller and smaller company",
+        "engine/instance.py",
+        "        limit = min(CLAIMED_AT_ONCE if tried is None else tried, self._places)\n",
+        "        limit = min(CLAIMED_AT_ONCE, self._places)\n",
+        "tests/contract/test_trials.py bad_company and sqlite",
     ),
     Mutant(
         "items that are done are not done again",

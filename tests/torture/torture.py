@@ -93,8 +93,6 @@ def _settings(plan: Plan, url: str, mail_port: int) -> dict[str, str]:
         "DB_URL": url,
         "MUSTER_ENGINE_LEASE": str(NEVER if plan.sqlite else plan.lease),
         "MUSTER_ENGINE_SHUTDOWN_GRACE": "5",
-        # Instances live shorter here than many a node takes: whoever goes down with them is merely unlucky.
-        "MUSTER_ENGINE_TAKEOVERS": "1000000",
         "MUSTER_HTTP_ALLOWED_NETWORKS": "127.0.0.0/8",
         "MUSTER_SMTP_HOST": "127.0.0.1",
         "MUSTER_SMTP_PORT": str(mail_port),

@@ -99,7 +99,7 @@ class Driver:
                     under_way += [self._begin(live, effect) for effect in effects]
                     settled, under_way = await self._wait(live, under_way)
                 # One time for both: what comes due in between must not be woken before it is closed.
-                now = self._clock.now()
+                now = self._now(live)
                 await self._expire(live, now)
                 todo = await self._take(live, settled, now)
         finally:
@@ -162,7 +162,7 @@ class Driver:
         """Wait until something has settled, a signal has come, or a parked token is due."""
         if not live.arrived and not any(task.done() for task in under_way):
             due = live.state.resume_at
-            await live.rest(None if due is None else (due - self._clock.now()).total_seconds())
+            await live.rest(None if due is None else (due - self._now(live)).total_seconds())
         settled = [task for task in under_way if task.done()]
         return [task.result() for task in settled], [task for task in under_way if not task.done()]
 
@@ -214,7 +214,13 @@ class Driver:
         if live.arrived:
             return True
         due = live.state.resume_at
-        return due is not None and not live.state.held and due - self._clock.now() <= SHORT_DELAY
+        return due is not None and not live.state.held and due - self._now(live) <= SHORT_DELAY
+
+    def _now(self, live: Live) -> datetime:
+        """By a clock that is behind the database's, what was claimed because it is due would be parked again,
+        and be due at once."""
+        now = self._clock.now()
+        return now if live.claimed_at is None else max(now, live.claimed_at)
 
     async def _let_go(self, live: Live) -> Checkpoint:
         while True:

@@ -9,36 +9,33 @@ from datetime import timedelta
 
 from muster.engine.drive import Driver
 from muster.engine.limits import limit_of
-from muster.engine.live import Live, begin, take_over, with_values
+from muster.engine.live import Live, begin
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     Begun,
     Checkpoint,
-    Closing,
     Executions,
     Lost,
     NewExecution,
     NotWritten,
     OwnedExecution,
-    Progress,
 )
 from muster.engine.program import Program
 from muster.engine.search import terms_of
-from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
-from muster.kit.backoff import until_it_works
+from muster.engine.state import ExecutionStatus, Todo
+from muster.engine.taking import Taking
+from muster.engine.trials import HEAD_START, MOST_TAKEOVERS, is_on_trial, room
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
-from muster.model.aside import Unread
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
 LOOK_AT_QUEUED_EVERY = 5.0
 LETTING_GO_SECONDS = 5.0
-# A version that cannot be loaded wants a person, and what a store that was away keeps only a moment.
-UNLOADABLE_PAUSE = timedelta(minutes=1)
-UNREAD_PAUSE = timedelta(seconds=1)
-# What brings its owner down five times in a row would bring down the sixth.
-MOST_TAKEOVERS = 5
+# A moment: until then others have had their turn, or a place has become free.
+SOON = 0.02
+NEXT_TRIAL = 0.05
+MOST_DRIVEN = 10_000
 
 log = logging.getLogger(__name__)
 
@@ -59,14 +56,16 @@ class Name:
 class _Driven:
     live: Live
     task: asyncio.Task[Checkpoint | None]
+    since: float
 
 
 class Instance:
-    """Owns executions and drives each in a task of its own.
+    """Owns executions and drives each in a task of its own, `most_driven` at once.
 
     `program` finds the program of a version. Whoever `start`s an execution has it durable when told so.
     `alone`: nobody else can be using the database, so whatever anybody held is this instance's. What was
-    taken over more than `most_takeovers` times without making progress is given up.
+    taken over more than `most_takeovers` times without making progress is given up; `trials` says how those
+    are driven before that.
     """
 
     def __init__(
@@ -80,22 +79,26 @@ class Instance:
         alone: bool = False,
         observer: Observer | None = None,
         most_takeovers: int = MOST_TAKEOVERS,
+        most_driven: int = MOST_DRIVEN,
     ) -> None:
         self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
-        self._most_takeovers = most_takeovers
+        self._most_takeovers, self._most_driven = most_takeovers, most_driven
         self.name = name
         self._executions = executions
         self._driver = driver
         self._program = program
         self._clock = clock
         self._observer = observer or Nobody()
-        self._has_taken_back = False
+        self._taking = Taking(executions, program, clock, most_takeovers, self.look_now)
+        self._has_ended_leases = False
+        self._has_tried = False
+        self._head_start_until = 0.0
         self._renewed = 0.0
         self._retired: float | None = None
         self._driven: dict[str, _Driven] = {}
-        self._unloadable: set[int] = set()
-        self._due = Loop("due executions", self._due_pass, (NotWritten,))
+        self._suspects: dict[str, _Driven] = {}
+        self._due = Loop("due executions", self.due_pass, (NotWritten,))
         self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
         self._signals = Loop("signals", self._signals_pass, (NotWritten,))
         self._leases = Loop("leases", self._lease_pass, (NotWritten,))
@@ -103,7 +106,7 @@ class Instance:
 
     async def start(self, new: NewExecution) -> Begun:
         """Begin an execution: durable when this returns, and under way, or ready for whoever looks next if
-        this instance takes no work, or queued; or another has its key. Raises `NotWritten`, or
+        this instance takes no work or has enough, or queued; or another has its key. Raises `NotWritten`, or
         `BadConcurrencyKey`."""
         program, asked = await self._program(new.version_id), _loop_time()
         if program.search:
@@ -111,7 +114,7 @@ class Instance:
         if program.concurrency is not None:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
             new = replace(new, limit=limit)
-        is_ours = not self.is_retired
+        is_ours = not self.is_retired and self._places > 0
         begun = await self._executions.start(new if is_ours else replace(new, owner=None))
         if begun.duplicate:
             return begun
@@ -195,19 +198,63 @@ class Instance:
     # --- passes: each answers how many it took ------------------------------------------------------
 
     async def take_back(self) -> int:
-        """Take what earlier incarnations of this instance held, without waiting for their leases."""
-        claim = self._executions.claim_of_earlier(self.name.owner, self._earlier, CLAIMED_AT_ONCE)
-        return await self._take(claim, is_takeover=True)
+        """Take over from whoever is gone; what earlier incarnations of this instance held, without waiting
+        for their leases."""
+        await self._end_leases()
+        return await self.take_abandoned()
+
+    async def _end_leases(self) -> None:
+        await self._executions.end_leases(self.name.owner, self._earlier)
+        self._has_ended_leases = True
 
     async def take_due(self) -> int:
         """Resume what has come due."""
-        claim = self._executions.claim_due(self.name.owner, CLAIMED_AT_ONCE)
-        return await self._take(claim, is_takeover=False)
+        limit = min(CLAIMED_AT_ONCE, self._places)
+        if limit <= 0:
+            return 0
+        return await self._take(self._executions.claim_due(self.name.owner, limit), is_takeover=False)
 
     async def take_abandoned(self) -> int:
         """Take over from instances that are gone."""
-        claim = self._executions.claim_abandoned(self.name.owner, CLAIMED_AT_ONCE)
+        return await self.take_suspects() + await self._take_over(0)
+
+    async def take_suspects(self) -> int:
+        """Take over what was taken over before and has come no further, the longest abandoned first: as many
+        as may be tried together."""
+        takeovers = await self._executions.longest_suspected()
+        return 0 if takeovers is None else await self._take_over(takeovers)
+
+    async def _take_over(self, takeovers: int) -> int:
+        """What was taken over so often before."""
+        tried = room(takeovers + 1, [each.live.takeovers for each in self._on_trial()], self._most_takeovers)
+        limit = min(CLAIMED_AT_ONCE if tried is None else tried, self._places)
+        if limit <= 0:
+            return 0
+        claim = self._executions.claim_abandoned(self.name.owner, limit, takeovers)
         return await self._take(claim, is_takeover=True)
+
+    def _on_trial(self) -> list[_Driven]:
+        """Suspects that are driven here and may yet turn out to be what brings its owners down."""
+        now, most = _loop_time(), self._most_takeovers
+        self._suspects = {
+            key: each
+            for key, each in self._suspects.items()
+            if key in self._driven and is_on_trial(each.live.takeovers, most, now - each.since)
+        }
+        return list(self._suspects.values())
+
+    @property
+    def _is_head_start(self) -> bool:
+        """Whether suspects have just begun, or are still to be looked for: nothing else is taken up beside
+        them."""
+        if not self._has_ended_leases:
+            return True
+        return _loop_time() < self._head_start_until and bool(self._on_trial())
+
+    @property
+    def _places(self) -> int:
+        """How many more it can drive."""
+        return self._most_driven - len(self._driven)
 
     async def admit_queued(self) -> int:
         """Look again at what is queued."""
@@ -228,25 +275,36 @@ class Instance:
 
     # --- timetables ------------------------------------------------------------------------------------
 
-    async def _due_pass(self) -> float:
+    async def due_pass(self) -> float:
         """Sleep until the next that is known to be due, and look every second for what is not known."""
-        if await self.take_due() == CLAIMED_AT_ONCE:
+        if self._is_head_start or self._places <= 0:
+            return SOON
+        taken = await self.take_due()
+        if taken == CLAIMED_AT_ONCE:
             return 0.0
-        due = await self._executions.next_due()
-        if due is None:
+        left = await self._executions.next_due()
+        if left is None:
             return LOOK_EVERY
-        return min(max((due - self._clock.now()).total_seconds(), 0.0), LOOK_EVERY)
+        # What is due and was not to be had is in somebody's hands at this moment.
+        return min(max(left.total_seconds(), 0.0 if taken else SOON), LOOK_EVERY)
 
     async def _abandoned_pass(self) -> float:
-        """Take back once, at the start: another that has this name by mistake is robbed only once."""
         if _loop_time() - self._renewed > self._renew_every * 2:
             # The database was away, or this process asleep: nobody is to take over from itself.
             await self.renew()
-        if not self._has_taken_back:
-            if await self.take_back() == CLAIMED_AT_ONCE:
-                return 0.0
-            self._has_taken_back = True
-        return 0.0 if await self.take_abandoned() == CLAIMED_AT_ONCE else LOOK_EVERY
+        if not self._has_ended_leases:
+            # Once, at the start: another that has this name by mistake is robbed only once.
+            await self._end_leases()
+        if self._is_head_start:
+            return SOON
+        if not self._has_tried and await self.take_suspects():
+            self._has_tried, self._head_start_until = True, _loop_time() + HEAD_START
+            return SOON
+        # Now those who have waited for it, and whatever is due; then perhaps others are tried.
+        has_tried, self._has_tried = self._has_tried, False
+        if await self._take_over(0) == CLAIMED_AT_ONCE:
+            return 0.0
+        return NEXT_TRIAL if has_tried else LOOK_EVERY
 
     async def _signals_pass(self) -> float:
         await self.take_signals()
@@ -263,78 +321,15 @@ class Instance:
     async def _take(self, claim: Awaitable[Sequence[OwnedExecution]], is_takeover: bool) -> int:
         asked = _loop_time()
         taken = await claim
-        programs = {version: await self._found_program(version) for version in _versions(taken)}
-        unread: list[OwnedExecution] = []
-        for owned in taken:
-            program = programs[owned.version_id]
-            if program is None:
-                continue
-            try:
-                live, todo = await self._taken_over(owned, program)
-            except NotWritten:
-                unread.append(owned)
-            except Exception:
-                # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
-                log.exception("execution %s cannot be taken up", owned.id)
-                await self._give_up(owned, program)
-            else:
-                self._observer.taken(live, self._lateness(live))
-                self._spawn(live, todo, asked)
-        unloaded = [owned for owned in taken if programs[owned.version_id] is None]
-        await self._put_off(unloaded, UNLOADABLE_PAUSE, is_takeover)
-        await self._put_off(unread, UNREAD_PAUSE, is_takeover)
+        for live, todo in await self._taking.take_up(taken, is_takeover):
+            self._observer.taken(live, self._lateness(live))
+            self._spawn(live, todo, asked)
         return len(taken)
-
-    async def _put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, is_takeover: bool) -> None:
-        """Leave for later what cannot be taken up through no fault of its own: that is no takeover."""
-        if taken:
-            await until_it_works(
-                lambda: self._executions.put_off(taken, pause, is_takeover), NotWritten, _tell_away
-            )
-
-    async def _found_program(self, version_id: int) -> Program | None:
-        try:
-            program = await self._program(version_id)
-        except Exception:
-            # One line for all of its executions, however often it is tried until it works.
-            if version_id not in self._unloadable:
-                log.exception("executions of version %s cannot be taken up", version_id)
-            self._unloadable.add(version_id)
-            return None
-        self._unloadable.discard(version_id)
-        return program
 
     def _lateness(self, live: Live) -> timedelta | None:
         """How long after its time it was taken up; None: it was taken up for another reason."""
         due, now = live.state.resume_at, self._clock.now()
         return now - due if due is not None and due <= now else None
-
-    async def _taken_over(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
-        live, todo = await self._rebuilt(owned, program)
-        if owned.takeovers <= self._most_takeovers:
-            return live, todo
-        return live, live.happen(GivenUp(self._poisoned), self._clock.now())
-
-    @property
-    def _poisoned(self) -> Failure:
-        return Failure("Poisoned", f"taken over {self._most_takeovers} times without making progress")
-
-    async def _give_up(self, owned: OwnedExecution, program: Program) -> None:
-        """End one that cannot even be taken up, as it is, if that has been tried often enough."""
-        if owned.takeovers > self._most_takeovers:
-            with suppress(Lost, NotWritten):
-                await self._executions.write(_end_as_it_is(owned, program, self._poisoned))
-                self.look_now()
-
-    async def _rebuilt(self, owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
-        while True:
-            try:
-                return take_over(owned, program)
-            except Unread as unread:
-                values = await self._executions.large_values(owned.id, unread.digests)
-                if not values:
-                    raise
-                owned = with_values(owned, values)
 
     async def take_signals(self) -> int:
         """Hand what has reached executions that are driven here to whoever drives them."""
@@ -352,7 +347,9 @@ class Instance:
         if self.is_retired:
             live.hand_on()
         task = asyncio.create_task(self._drive(live, todo))
-        self._driven[live.facts.id] = _Driven(live, task)
+        driven = self._driven[live.facts.id] = _Driven(live, task, _loop_time())
+        if live.takeovers:
+            self._suspects[live.facts.id] = driven
 
     async def _drive(self, live: Live, todo: Iterable[Todo]) -> Checkpoint | None:
         execution_id = live.facts.id
@@ -373,27 +370,6 @@ class Instance:
                 del self._driven[execution_id]
             if live.concerns_others:
                 self.look_now()
-
-
-def _end_as_it_is(owned: OwnedExecution, program: Program, failure: Failure) -> Progress:
-    return Progress(
-        execution_id=owned.id,
-        fence=owned.fence,
-        rows=(),
-        checkpoint=Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=failure),
-        # Its state cannot be read, so nobody knows here what waits.
-        closes=Closing((), failure.message, everything=True),
-        parent_id=owned.parent_id,
-        is_limited=program.concurrency is not None,
-    )
-
-
-def _versions(taken: Sequence[OwnedExecution]) -> set[int]:
-    return {owned.version_id for owned in taken}
-
-
-def _tell_away(away: Exception) -> None:
-    log.warning("what cannot be taken up cannot be put off yet: %s", away)
 
 
 def _loop_time() -> float:

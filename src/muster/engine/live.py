@@ -62,7 +62,8 @@ class Live:
     attempts; `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken`
     they stay with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease
     was last known to be this instance's. Where this is `handed_on`, nothing more begins here. By
-    `terms` it is found; None: not known here. One that `was_taken_over` has not made progress here yet.
+    `terms` it is found; None: not known here. It was taken over `takeovers` times since it made progress,
+    and claimed at `claimed_at`, by the database's clock.
     """
 
     facts: Facts
@@ -85,7 +86,8 @@ class Live:
     confirmed: float = 0.0
     handed_on: bool = False
     terms: tuple[str, ...] | None = None
-    was_taken_over: bool = False
+    takeovers: int = 0
+    claimed_at: datetime | None = None
 
     def hand_on(self) -> None:
         """Let whoever drives this finish what runs and leave the rest to another instance."""
@@ -196,6 +198,11 @@ class Live:
             raise Unread(unread)
         return answer
 
+    @property
+    def was_taken_over(self) -> bool:
+        """Whether it has made no progress since."""
+        return self.takeovers > 0
+
     def closing(self) -> Closing | None:
         """What is to be closed with the next write: what visits have left open that failed, and, once the
         execution comes to its end, what still waits."""
@@ -224,7 +231,8 @@ class Live:
         self.opens.clear()
         self.closes.clear()
         self.owes_a_write = False
-        self.was_taken_over = self.was_taken_over and not progress.rows
+        if progress.rows:
+            self.takeovers = 0
         if progress.closes and self.state.ending:
             self.closed.update(progress.closes.visits)
 
@@ -266,7 +274,8 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     assert isinstance(outputs, dict)
     assert isinstance(seq, int)
     state = decode(owned.state, owned.context, outputs)._replace(has_asides=owned.has_asides)
-    live = Live(facts, owned.fence, program, state, seq, was_taken_over=owned.takeovers > 0)
+    live = Live(facts, owned.fence, program, state, seq)
+    live.takeovers, live.claimed_at = owned.takeovers, owned.claimed_at
     live.answers = answers_of(owned.state)
     if owned.fence == FIRST_FENCE and owned.signals:
         return live, _first_of_all(live, owned)

@@ -198,7 +198,8 @@ class Begun:
 @dataclass(frozen=True, slots=True)
 class OwnedExecution:
     """An execution as its new owner finds it: its last checkpoint and its journal, without the items of lists
-    (see `Executions.done_items`). `has_asides`: somewhere in it an `Aside` stands for a large value."""
+    (see `Executions.done_items`). `has_asides`: somewhere in it an `Aside` stands for a large value.
+    `claimed_at` is by the database's clock."""
 
     id: str
     workflow_id: str
@@ -215,6 +216,7 @@ class OwnedExecution:
     has_asides: bool = False
     parent_id: str | None = None
     depth: int = 0
+    claimed_at: datetime | None = None
 
 
 class Progress(NamedTuple):
@@ -289,13 +291,19 @@ class Executions(Protocol):
         """Take executions whose time has come and that nobody owns."""
         ...
 
-    async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
-        """Take executions whose owner's lease has run out."""
+    async def claim_abandoned(self, owner: str, limit: int, takeovers: int) -> Sequence[OwnedExecution]:
+        """Take executions whose owner's lease has run out, and that were taken over so often before without
+        having made progress since."""
         ...
 
-    async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
-        """Take what other owners hold whose names begin so, without waiting for their leases: they are
-        earlier incarnations of this one."""
+    async def longest_suspected(self) -> int | None:
+        """Of those whose owner's lease has run out, and that were taken over before without having made
+        progress since: how often the one was that has been waiting for longest."""
+        ...
+
+    async def end_leases(self, owner: str, prefix: str) -> None:
+        """Let the leases of other owners be over whose names begin so: they are earlier incarnations of this
+        one."""
         ...
 
     async def release(self, owner: str) -> int:
@@ -313,8 +321,9 @@ class Executions(Protocol):
         their limits have room for becomes due."""
         ...
 
-    async def next_due(self) -> datetime | None:
-        """When the next execution that nobody owns comes due."""
+    async def next_due(self) -> timedelta | None:
+        """How long it takes, by the database's clock, until the next execution comes due that nobody owns;
+        nothing, or less, for one that is due. None: there is none."""
         ...
 
     async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import (
@@ -37,6 +38,7 @@ from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in
 from muster.model.json import Json, JsonObject
+from muster.store import leases
 from muster.store.acts import Sent, put_signals
 from muster.store.answers import FREE_TO_TAKE
 from muster.store.committer import TROUBLE, GroupCommitter
@@ -70,21 +72,6 @@ SIGNALS = (
     .where(E.owner == bindparam("held_by"))
     .order_by(S.id)
 )
-HELD = (
-    select(E.id)
-    .where(E.id.in_(IDS), E.owner == bindparam("held_by"))
-    .order_by(E.id)
-    # Without passing over locked rows: an execution that is being written is the one to hold on to.
-    .with_for_update()
-)
-HELD_AT_ALL = select(E.id).where(E.owner == bindparam("held_by")).order_by(E.id).with_for_update()
-# Under a new fence: whoever held them writes nothing more.
-RELEASED = (
-    update(workflow_execution)
-    .where(E.id.in_(IDS))
-    .values(owner=None, lease_until=None, resume_at=AT, fence=E.fence + 1)
-)
-RENEWED = update(workflow_execution).where(E.id.in_(IDS)).values(lease_until=bindparam("until"))
 NEXT_DUE = select(func.min(E.resume_at)).where(
     E.resume_at.is_not(None), E.owner.is_(None), E.status.in_(FREE_TO_TAKE)
 )
@@ -122,7 +109,13 @@ def _claim(chosen: Select[Any], values: Mapping[str, object]) -> Claim:
 DUE = _claim(
     _chosen(and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(FREE_TO_TAKE)), E.resume_at), RESUMED
 )
-ABANDONED = _claim(_chosen(E.lease_until < AT, E.lease_until), TAKEN_OVER)
+# Those that were taken over equally often: how many of them may be driven together depends on it.
+ABANDONED = _claim(
+    _chosen(and_(E.lease_until < AT, E.takeovers == bindparam("before")), E.lease_until), TAKEN_OVER
+)
+SUSPECTED = (
+    select(E.takeovers).where(E.lease_until < AT, E.takeovers > 0).order_by(E.lease_until, E.id).limit(1)
+)
 
 
 class Starting:
@@ -289,20 +282,14 @@ class ExecutionRepository:
         )
 
     async def renew(self, owner: str, ids: Sequence[str]) -> Collection[str]:
-        def work(connection: Connection) -> Sequence[str]:
-            mine = connection.scalars(HELD, {"ids": ids, "held_by": owner}).all()
-            connection.execute(RENEWED, {"ids": mine, "until": now(connection) + self._lease})
-            return mine
-
-        return await self._write(work)
+        mine: list[str] = []
+        for start in range(0, len(ids), leases.AT_ONCE):
+            part = ids[start : start + leases.AT_ONCE]
+            mine += await self._write(partial(leases.renew, owner=owner, ids=part, lease=self._lease))
+        return mine
 
     async def release(self, owner: str) -> int:
-        def work(connection: Connection) -> int:
-            mine = connection.scalars(HELD_AT_ALL, {"held_by": owner}).all()
-            connection.execute(RELEASED, {"ids": mine, "at": now(connection)})
-            return len(mine)
-
-        return await self._write(work)
+        return await self._bit_by_bit(partial(leases.release, owner=owner))
 
     async def put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, uncount: bool) -> None:
         fences = {owned.id: owned.fence for owned in taken}
@@ -311,12 +298,15 @@ class ExecutionRepository:
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
         return await self._claim(DUE, owner, limit)
 
-    async def claim_abandoned(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
-        return await self._claim(ABANDONED, owner, limit)
+    async def claim_abandoned(self, owner: str, limit: int, takeovers: int) -> Sequence[OwnedExecution]:
+        return await self._claim(ABANDONED, owner, limit, before=takeovers)
 
-    async def claim_of_earlier(self, owner: str, prefix: str, limit: int) -> Sequence[OwnedExecution]:
+    async def longest_suspected(self) -> int | None:
+        return await self._read(lambda connection: connection.scalar(SUSPECTED, {"at": now(connection)}))
+
+    async def end_leases(self, owner: str, prefix: str) -> None:
         earlier = and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
-        return await self._claim(_claim(_chosen(earlier, E.owner), TAKEN_OVER), owner, limit)
+        await self._bit_by_bit(partial(leases.end_leases, whose=earlier))
 
     async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
         return await self._read(lambda connection: read_values(connection, execution_id, digests))
@@ -332,17 +322,29 @@ class ExecutionRepository:
     ) -> Mapping[str, Json]:
         return await read_item_outputs(self._read, execution_id, node, visit, keys)
 
-    async def next_due(self) -> datetime | None:
-        return await self._read(lambda connection: connection.scalar(NEXT_DUE))
+    async def next_due(self) -> timedelta | None:
+        def work(connection: Connection) -> timedelta | None:
+            due: datetime | None = connection.scalar(NEXT_DUE)
+            return None if due is None else due - now(connection)
 
-    async def _claim(self, claim: Claim, owner: str, limit: int) -> Sequence[OwnedExecution]:
+        return await self._read(work)
+
+    async def _claim(self, claim: Claim, owner: str, limit: int, **given: object) -> Sequence[OwnedExecution]:
         def work(connection: Connection) -> list[OwnedExecution]:
             at = now(connection)
-            rows = claim.run(connection, at=at, until=at + self._lease, new_owner=owner, most=limit)
+            rows = claim.run(connection, at=at, until=at + self._lease, new_owner=owner, most=limit, **given)
             _note_takeovers(connection, rows, at)
             return _with_journals(connection, rows)
 
         return await self._write(work)
+
+    async def _bit_by_bit(self, work: Work[int]) -> int:
+        """Do what takes so many rows at a time until none is left; how many there were."""
+        total = found = await self._write(work)
+        while found == leases.AT_ONCE:
+            found = await self._write(work)
+            total += found
+        return total
 
     async def _write(self, work: Work[T]) -> T:
         try:
@@ -406,6 +408,7 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         has_asides=bool(row.aside) or any(map(holds_asides, journal)),
         parent_id=row.parent_execution_id,
         depth=row.depth,
+        claimed_at=row.updated_at,
     )
 
 

@@ -14,6 +14,7 @@ from muster.model.workflow import Definition
 from muster.sim.reference import Reference
 
 UNDO = "undo"
+POISONED = "Poisoned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,14 @@ def place_of(execution: str, node: str, visit: int, item: str) -> str:
 # --- at every commit ----------------------------------------------------------------------------------------
 
 
-def at_commit(before: Snapshot, after: Snapshot, accepted: Iterable[str]) -> list[str]:
+def at_commit(
+    before: Snapshot, after: Snapshot, accepted: Iterable[str], culprits: Collection[int] = ()
+) -> list[str]:
+    """`culprits` are the versions that bring their owners down."""
     found = lost(accepted, after)
     for row in after.rows.values():
         found += unattended(row)
+        found += wrongly_given_up(row, culprits)
         earlier = before.rows.get(row.id)
         if earlier is not None and earlier != row:
             found += changed_after_its_end(earlier, row)
@@ -95,6 +100,13 @@ def unattended(row: Seen) -> list[str]:
     if row.ended or row.leased or row.due or row.waits or row.held:
         return []
     return [f"unattended: {row.id} is {row.status} without lease, due time or open wait"]
+
+
+def wrongly_given_up(row: Seen, culprits: Collection[int]) -> list[str]:
+    """Who merely shared an owner with what brings its owners down is not given up with it."""
+    if row.error != POISONED or row.version in culprits:
+        return []
+    return [f"wrongly given up: {row.id} brings nobody down"]
 
 
 def changed_after_its_end(before: Seen, after: Seen) -> list[str]:
@@ -176,6 +188,13 @@ def unfinished(row: Seen) -> list[str]:
     return [] if row.ended else [f"unfinished: {row.id} is {row.status} long after the faults stopped"]
 
 
+def not_given_up(row: Seen, cancelled: bool) -> list[str]:
+    """Asked of what brings its owners down."""
+    if row.error == POISONED or (cancelled and row.status == "CANCELLED"):
+        return []
+    return [f"not given up: {row.id} is {row.status} ({row.error})"]
+
+
 def unlike_the_reference(
     row: Seen, definition: Definition, journal: Sequence[Step], given: JsonObject, cancelled: bool
 ) -> list[str]:
@@ -231,7 +250,7 @@ def effect_counts(step: Step, definition: Definition, done: Counter[str]) -> lis
 
 def not_undone(row: Seen, definition: Definition, journal: Sequence[Step]) -> list[str]:
     """What fails is compensated for: all that was completed, in reverse order."""
-    if row.status != "FAILED" or row.error == "Poisoned":
+    if row.status != "FAILED" or row.error == POISONED:
         return []
     completed = sorted(
         (step for step in journal if step.status == "completed" and not step.item), key=lambda step: step.seq

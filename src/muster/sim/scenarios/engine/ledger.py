@@ -9,9 +9,11 @@ from muster.sim.scenarios.engine.invariants import Snapshot
 @dataclass
 class Ledger:
     """`seen` is the database as of the last commit. `accepted` was acknowledged to whoever started it;
-    `cancelled` and `retried` are what people asked for, whether or not they had an answer."""
+    `cancelled` and `retried` are what people asked for, whether or not they had an answer. Of the
+    definitions, `culprits` bring their owners down."""
 
     definitions: dict[int, Definition]
+    culprits: frozenset[int] = frozenset()
     seen: Snapshot = field(default_factory=Snapshot)
     accepted: set[str] = field(default_factory=set)
     cancelled: set[str] = field(default_factory=set)

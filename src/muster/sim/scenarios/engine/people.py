@@ -46,9 +46,6 @@ class People:
                 for row in list(self._ledger.seen.rows.values()):
                     if row.held and not row.ended:
                         await self._try(self._actions.resume(row.id, SOMEBODY))
-                    elif row.error == "Poisoned":
-                        self._ledger.retried.add(row.id)
-                        await self._try(self._actions.retry(row.id, SOMEBODY, Retry()))
 
     async def _try(self, deed: Coroutine[object, object, object]) -> None:
         with suppress(*REFUSALS):

@@ -20,7 +20,7 @@ from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.sim.database import FaultyDatabase
-from muster.sim.scenarios.engine.invariants import at_end
+from muster.sim.scenarios.engine.invariants import at_end, not_given_up, unfinished
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.people import People
 from muster.sim.scenarios.engine.sink import Sink
@@ -31,7 +31,9 @@ from muster.sim.scenarios.engine.workflows import (
     TheChild,
     ask,
     child_definition,
+    culprit_definition,
     given,
+    kill,
     random_definition,
     set_,
     sleep,
@@ -51,7 +53,8 @@ from muster.store.workflows import WorkflowRepository
 
 INSTANCES = 3
 VERSIONS = (1, 2)
-CHILD_VERSION = 3
+CHILD_VERSION, CULPRIT_VERSION = 3, 4
+CULPRITS_IN = 0.2
 LEASE = timedelta(seconds=2)
 CALM_SECONDS = 300
 MOST_EXECUTIONS = 8
@@ -68,7 +71,8 @@ def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[s
 async def _story(world: World, make: MakeExecutions) -> list[str]:
     graphs = world.chance("graph")
     definitions = {version: random_definition(graphs) for version in VERSIONS}
-    ledger = Ledger({**definitions, CHILD_VERSION: child_definition(graphs)})
+    kept = {**definitions, CHILD_VERSION: child_definition(graphs), CULPRIT_VERSION: culprit_definition()}
+    ledger = Ledger(kept, frozenset({CULPRIT_VERSION}))
     database = WatchedDatabase(_template().fresh(world.clock), ledger)
     weather = Weather(world, ledger)
     sink = Sink(world, ledger, weather)
@@ -84,6 +88,9 @@ async def _story(world: World, make: MakeExecutions) -> list[str]:
         task.cancel()
     journals = await database.read(steps)
     for row in ledger.seen.rows.values():
+        if row.version in ledger.culprits:
+            ledger.blame(unfinished(row) + not_given_up(row, row.id in ledger.cancelled))
+            continue
         definition, journal = ledger.definitions[row.version], journals.get(row.id, [])
         is_child = row.version == CHILD_VERSION
         # A child is cancelled with its parent, too.
@@ -97,7 +104,7 @@ async def _until_all_have_ended(ledger: Ledger, database: Database) -> None:
     for _ in range(CALM_SECONDS):
         await asyncio.sleep(1)
         ledger.blame([f"the self-check found {name}" for name in await SelfCheck(database).unattended()])
-        if all(row.ended and row.error != "Poisoned" for row in ledger.seen.rows.values()):
+        if all(row.ended for row in ledger.seen.rows.values()):
             return
 
 
@@ -112,7 +119,9 @@ def _prepare(connection: Connection) -> None:
     times = {"created_at": BEGINNING, "updated_at": BEGINNING}
     connection.execute(insert(workflow), [{"id": "w", "key": "w", "name": "w", **kinds, **times}])
     made = {"workflow_id": "w", "definition": {}, "checksum": "", "created_by": "", "created_at": BEGINNING}
-    versions = [{"id": number, "version": number, **made} for number in (*VERSIONS, CHILD_VERSION)]
+    versions = [
+        {"id": number, "version": number, **made} for number in (*VERSIONS, CHILD_VERSION, CULPRIT_VERSION)
+    ]
     connection.execute(insert(workflow_version), versions)
 
 
@@ -133,6 +142,8 @@ class _Place:
         self._world, self._ledger, self._weather, self._sink = world, ledger, weather, sink
         self._database, self._make = database, make
         self._chance = world.chance(self.name)
+        has_culprit = number == 0 and self._chance.random() < CULPRITS_IN
+        self._versions = (*VERSIONS, CULPRIT_VERSION) if has_culprit else VERSIONS
 
     async def live_again_and_again(self) -> None:
         while True:
@@ -150,7 +161,7 @@ class _Place:
         executions = watched(self._make, self._ledger)(database, committer, LEASE)
         waits = {"SLEEP": sleep, "ASK": ask}
         calls = {"CALL": SubWorkflow(TheChild(CHILD_VERSION), ChildItems(database))}
-        handlers = Handlers({"TELL": self._sink.tell}, {"SET": set_}, waits, calls)
+        handlers = Handlers({"TELL": self._sink.tell, "KILL": kill}, {"SET": set_}, waits, calls)
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         programs = Programs(self._document, TYPES)
         instance = Instance(Name(self.name, ids.new()), executions, driver, programs.of, clock, LEASE)
@@ -174,7 +185,7 @@ class _Place:
             if self._ledger.calm or len(self._ledger.seen.rows) >= MOST_EXECUTIONS:
                 return
             at, owner = self._world.clock.now(), instance.name.owner
-            version = self._chance.choice(VERSIONS)
+            version = self._chance.choice(self._versions)
             context = given(self._ledger.definitions[version])
             new = NewExecution(self._world.ids.new(), "w", version, "", owner, context, at)
             try:

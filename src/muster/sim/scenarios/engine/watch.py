@@ -55,8 +55,9 @@ class WatchedDatabase:
 
         result = await self._database.write(work_and_look)
         for after in looked:  # it is committed
-            self._ledger.blame(at_commit(self._ledger.seen, after, self._ledger.accepted))
-            self._ledger.seen = after
+            ledger = self._ledger
+            ledger.blame(at_commit(ledger.seen, after, ledger.accepted, ledger.culprits))
+            ledger.seen = after
         return result
 
     async def read(self, work: Work[T]) -> T:

@@ -9,6 +9,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, EdgeType, Join, Node
 from muster.nodes.sub_workflow import Startable
+from muster.sim.world import current_process
 
 ROUNDS = 2
 CHILD_NODES = ("first", "told", "rest")
@@ -18,6 +19,7 @@ KINDS = {
     "SLEEP": NodeKind.WAIT,
     "ASK": NodeKind.WAIT,
     "CALL": NodeKind.WAIT,
+    "KILL": NodeKind.EFFECT,
 }
 TYPES = {name: NodeType(name, kind, "", name, "", {}) for name, kind in KINDS.items()}
 
@@ -60,6 +62,14 @@ def given(definition: Definition) -> JsonObject:
     return {"n": 0, **{f"{kind}_{node.id}": None for node in definition.nodes for kind in "cs"}}
 
 
+async def kill(params: JsonObject, call: Call) -> Done | Failure:
+    """Bring down whoever runs it."""
+    process = current_process()
+    assert process is not None, "effects are an instance's"
+    process.crash()
+    return Failure("Dead", "nobody hears this")
+
+
 class TheChild:
     """The one workflow that `CALL` nodes start."""
 
@@ -77,6 +87,12 @@ def child_definition(chance: Random) -> Definition:
     first = Node("first", "SET", {}, is_start=True)
     edges = (Edge("first", "told"), Edge("told", "rest"))
     return Definition("child", (first, told, rest), edges, output={"child": "#{n}"})
+
+
+def culprit_definition() -> Definition:
+    """It comes a step far, and brings down whoever drives it on."""
+    nodes = (Node("first", "TELL", {}, is_start=True), Node("kill", "KILL", {}), Node("never", "SET", {}))
+    return Definition("culprit", nodes, (Edge("first", "kill"), Edge("kill", "never")))
 
 
 # --- graphs -----------------------------------------------------------------------------------------------

@@ -1,0 +1,136 @@
+"""Taking up executions that were claimed: rebuilt, given up, or put off until they can be."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import timedelta
+
+from muster.engine.live import Live, take_over, with_values
+from muster.engine.ports import (
+    Checkpoint,
+    Closing,
+    Executions,
+    Lost,
+    NotWritten,
+    OwnedExecution,
+    Progress,
+)
+from muster.engine.program import Program
+from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
+from muster.kit.backoff import until_it_works
+from muster.kit.clock import Clock
+from muster.model.aside import Unread
+
+# A version that cannot be loaded wants a person, and what a store that was away keeps only a moment.
+UNLOADABLE_PAUSE = timedelta(minutes=1)
+UNREAD_PAUSE = timedelta(seconds=1)
+
+log = logging.getLogger(__name__)
+
+TakenUp = tuple[Live, tuple[Todo, ...]]
+
+
+class Taking:
+    """Makes claimed executions ready to be driven. What was taken over more than `most_takeovers` times
+    without making progress is given up; `tell` hears of an end that was written here."""
+
+    def __init__(
+        self,
+        executions: Executions,
+        program: Callable[[int], Awaitable[Program]],
+        clock: Clock,
+        most_takeovers: int,
+        tell: Callable[[], None],
+    ) -> None:
+        self._executions, self._program, self._clock = executions, program, clock
+        self._most_takeovers, self._tell = most_takeovers, tell
+        self._unloadable: set[int] = set()
+
+    async def take_up(self, taken: Sequence[OwnedExecution], is_takeover: bool) -> list[TakenUp]:
+        """Those that can be driven, and what each is to do first. What cannot be taken up through no fault of
+        its own is due again later, and that is no takeover."""
+        programs = {version: await self._found_program(version) for version in _versions(taken)}
+        ready: list[TakenUp] = []
+        unread: list[OwnedExecution] = []
+        for owned in taken:
+            program = programs[owned.version_id]
+            if program is None:
+                continue
+            try:
+                ready.append(await self._taken_over(owned, program))
+            except NotWritten:
+                unread.append(owned)
+            except Exception:
+                # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
+                log.exception("execution %s cannot be taken up", owned.id)
+                await self._give_up(owned, program)
+        unloaded = [owned for owned in taken if programs[owned.version_id] is None]
+        await self._put_off(unloaded, UNLOADABLE_PAUSE, is_takeover)
+        await self._put_off(unread, UNREAD_PAUSE, is_takeover)
+        return ready
+
+    async def _found_program(self, version_id: int) -> Program | None:
+        try:
+            program = await self._program(version_id)
+        except Exception:
+            # One line for all of its executions, however often it is tried until it works.
+            if version_id not in self._unloadable:
+                log.exception("executions of version %s cannot be taken up", version_id)
+            self._unloadable.add(version_id)
+            return None
+        self._unloadable.discard(version_id)
+        return program
+
+    async def _taken_over(self, owned: OwnedExecution, program: Program) -> TakenUp:
+        live, todo = await self._rebuilt(owned, program)
+        if owned.takeovers <= self._most_takeovers:
+            return live, todo
+        return live, live.happen(GivenUp(self._poisoned), self._clock.now())
+
+    @property
+    def _poisoned(self) -> Failure:
+        return Failure("Poisoned", f"taken over {self._most_takeovers} times without making progress")
+
+    async def _give_up(self, owned: OwnedExecution, program: Program) -> None:
+        """End one that cannot even be taken up, as it is, if that has been tried often enough."""
+        if owned.takeovers > self._most_takeovers:
+            with suppress(Lost, NotWritten):
+                await self._executions.write(_end_as_it_is(owned, program, self._poisoned))
+                self._tell()
+
+    async def _rebuilt(self, owned: OwnedExecution, program: Program) -> TakenUp:
+        while True:
+            try:
+                return take_over(owned, program)
+            except Unread as unread:
+                values = await self._executions.large_values(owned.id, unread.digests)
+                if not values:
+                    raise
+                owned = with_values(owned, values)
+
+    async def _put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, is_takeover: bool) -> None:
+        if taken:
+            await until_it_works(
+                lambda: self._executions.put_off(taken, pause, is_takeover), NotWritten, _tell_away
+            )
+
+
+def _end_as_it_is(owned: OwnedExecution, program: Program, failure: Failure) -> Progress:
+    return Progress(
+        execution_id=owned.id,
+        fence=owned.fence,
+        rows=(),
+        checkpoint=Checkpoint(ExecutionStatus.FAILED, owned.context, owned.state, failure=failure),
+        # Its state cannot be read, so nobody knows here what waits.
+        closes=Closing((), failure.message, everything=True),
+        parent_id=owned.parent_id,
+        is_limited=program.concurrency is not None,
+    )
+
+
+def _versions(taken: Sequence[OwnedExecution]) -> set[int]:
+    return {owned.version_id for owned in taken}
+
+
+def _tell_away(away: Exception) -> None:
+    log.warning("what cannot be taken up cannot be put off yet: %s", away)

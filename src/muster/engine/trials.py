@@ -1,0 +1,43 @@
+"""Who may be driven together of those whose owners went down again and again.
+
+An execution that is taken over and comes no further is a suspect: perhaps it is what brings its owners down,
+perhaps it only shared a process with that. So it is tried in smaller and smaller company, and at its last
+takeover it is the only suspect: what merely had bad company makes progress there, and is none any more.
+"""
+
+from collections.abc import Sequence
+
+# What brings its owner down five times in a row would bring down the sixth.
+MOST_TAKEOVERS = 5
+# The company at the last takeover, the one before it, and so on: the more certain, the closer to the last.
+COMPANY = (1, 2, 8, 64)
+# After so many seconds without progress it is merely slow, and others are not to wait for it; for the last
+# trial of all, which tells, they wait longer.
+PATIENCE, LAST_PATIENCE = 10.0, 60.0
+# What brings its owner down mostly does so at once: for so long nothing else is taken up beside it.
+HEAD_START = 0.5
+
+
+def company(takeovers: int, most: int) -> int | None:
+    """How many may be on trial together, of whom one is taken over for this many'th time: at the `most`th it
+    is alone. None: as many as there are. Who lost an owner for the first time is hardly a suspect, and who
+    lost too many is not tried but given up."""
+    if takeovers > most or (takeovers == 1 and most > 1):
+        return None
+    return COMPANY[min(most - takeovers, len(COMPANY) - 1)]
+
+
+def room(takeovers: int, on_trial: Sequence[int], most: int) -> int | None:
+    """How many may be taken over for this many'th time beside those that are on trial, which are given by
+    their takeovers. None: as many as there are."""
+    mine = company(takeovers, most)
+    if mine is None:
+        return None
+    bounds = (bound for each in on_trial if (bound := company(each, most)) is not None)
+    return max(min(mine, *bounds, mine) - len(on_trial), 0)
+
+
+def is_on_trial(takeovers: int, most: int, seconds: float) -> bool:
+    """Whether one that has made no progress in so many seconds since this takeover keeps others waiting."""
+    patience = LAST_PATIENCE if takeovers == most else PATIENCE
+    return takeovers > 0 and company(takeovers, most) is not None and seconds < patience

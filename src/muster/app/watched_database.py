@@ -17,7 +17,10 @@ T = TypeVar("T")
 REMEMBERED_SECONDS = 15.0
 CALM_SECONDS = 3.0
 PATIENCE_SECONDS = 5.0
-LOOK_SECONDS = PATIENCE_SECONDS + 0.1
+# So long a process that was frozen, or busy with itself, gets to hear what it was answered meanwhile.
+DOUBT_SECONDS = 1.0
+# When one who waits looks whether others do, too: the second time, all doubt is over.
+LOOKS = (PATIENCE_SECONDS + 0.1, PATIENCE_SECONDS + DOUBT_SECONDS + 0.2)
 ANSWERS_NOBODY = "the database answers nobody"
 
 
@@ -50,14 +53,16 @@ class Outage:
 class Silence:
     """Spares callers the wait for a database that answers nobody.
 
-    It is silent when nobody was answered for a while although somebody has been waiting that long. From then
-    on one caller at a time finds out whether it still is, and all others are refused at once.
+    It is silent when nobody was answered for a while although somebody has been waiting that long, and still
+    nobody a moment after that was noticed: it may be this process that did not listen. From then on one
+    caller at a time finds out whether it still is, and all others are refused at once.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
         self._asked: dict[object, float] = {}  # in the order they came
         self._answered = seconds()
+        self._doubted: float | None = None
         self._is_silent = False
 
     @contextmanager
@@ -73,7 +78,7 @@ class Silence:
             del self._asked[question]
 
     def answered(self) -> None:
-        self._answered = self._seconds()
+        self._answered, self._doubted = self._seconds(), None
         self._is_silent = False
 
     def failed(self) -> None:
@@ -82,8 +87,13 @@ class Silence:
 
     def nobody_is_answered(self) -> bool:
         """While somebody asks."""
-        since = max(self._answered, next(iter(self._asked.values())))
-        self._is_silent = self._is_silent or self._seconds() - since > PATIENCE_SECONDS
+        now, since = self._seconds(), max(self._answered, next(iter(self._asked.values())))
+        if now - since <= PATIENCE_SECONDS:
+            self._doubted = None
+        elif self._doubted is None:
+            self._doubted = now
+        elif now - self._doubted > DOUBT_SECONDS:
+            self._is_silent = True
         return self._is_silent
 
 
@@ -115,11 +125,13 @@ class WatchedDatabase:
         with self._watched():
             try:
                 async with asyncio.timeout(None) as limit:
-                    look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look, limit)
+                    later = asyncio.get_running_loop().call_later
+                    looks = [later(seconds, self._look, limit) for seconds in LOOKS]
                     try:
                         return await self._database.read(work)
                     finally:
-                        look.cancel()
+                        for look in looks:
+                            look.cancel()
             except TimeoutError as silent:
                 raise Unavailable(ANSWERS_NOBODY) from silent
 

@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from muster.app import watched_database
-from muster.app.watched_database import CALM_SECONDS, PATIENCE_SECONDS, WatchedDatabase
+from muster.app.watched_database import CALM_SECONDS, DOUBT_SECONDS, PATIENCE_SECONDS, WatchedDatabase
 from muster.store.database import Unavailable
 
 
@@ -34,9 +34,13 @@ class Shaky:
 
 class Watched:
     def __init__(self) -> None:
-        self.now = 0.0
+        self.now, self.step = 0.0, 0.0
         self.shaky = Shaky()
-        self.database = WatchedDatabase(self.shaky, lambda: self.now)
+        self.database = WatchedDatabase(self.shaky, self.seconds)
+
+    def seconds(self) -> float:
+        self.now += self.step
+        return self.now
 
     async def ask(self, times: int) -> None:
         for _ in range(times):
@@ -100,14 +104,31 @@ async def test_a_database_that_answers_nobody_is_not_waited_for(watched: Watched
     patient = asyncio.create_task(watched.database.write(nothing))
     await asyncio.sleep(0)
     watched.now += 2
+    doubtful = asyncio.create_task(watched.database.write(nothing))
+    await asyncio.sleep(0)
+    watched.now += DOUBT_SECONDS + 0.1
     for asked in (watched.database.read, watched.database.write):
         with pytest.raises(Unavailable, match="answers nobody"):
             await asked(nothing)
-    assert watched.shaky.asked == 2
+    assert watched.shaky.asked == 3
     watched.shaky.answers.set()
-    await asyncio.gather(waiting, patient)
+    await asyncio.gather(waiting, patient, doubtful)
     await watched.database.read(nothing)
-    assert watched.shaky.asked == 3, "it answers, so it is asked again"
+    assert watched.shaky.asked == 4, "it answers, so it is asked again"
+
+
+async def test_a_process_that_slept_does_not_take_the_database_for_silent(watched: Watched) -> None:
+    """What it was answered meanwhile it hears a moment later than those who ask now."""
+    for _ in range(3):
+        watched.shaky.answers.clear()
+        waiting = asyncio.create_task(watched.database.read(nothing))
+        await asyncio.sleep(0)
+        watched.now += 3600
+        asking = [asyncio.create_task(watched.database.write(nothing)) for _ in range(3)]
+        await asyncio.sleep(0)
+        watched.now += DOUBT_SECONDS / 2
+        watched.shaky.answers.set()
+        await asyncio.gather(waiting, *asking)
 
 
 async def test_once_it_was_silent_one_at_a_time_finds_out_whether_it_still_is(watched: Watched) -> None:
@@ -153,10 +174,10 @@ async def test_a_connection_lost_alone_refuses_nobody_else(watched: Watched) -> 
 async def test_a_read_that_waits_already_is_given_up_too(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watched_database, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(watched_database, "LOOKS", (0.0, 0.0))
     watched.shaky.answers.clear()
     waiting = asyncio.create_task(watched.database.read(nothing))
     await asyncio.sleep(0)
-    watched.now += PATIENCE_SECONDS + 1
+    watched.step = PATIENCE_SECONDS + DOUBT_SECONDS + 1
     with pytest.raises(Unavailable, match="answers nobody"):
         await waiting

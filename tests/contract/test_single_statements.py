@@ -92,3 +92,17 @@ async def test_work_that_finds_it_needs_more_than_one_statement_gets_a_transacti
 
     await database.write(work, single=True)
     assert await rows(database) == 2
+
+
+async def test_a_single_look_finds_what_is_there(database: Database) -> None:
+    await database.write(add)
+    count = text("SELECT count(*) FROM audit_log")
+    assert await database.read(lambda c: c.execute(count).scalar_one(), single=True) == 1
+
+
+async def test_a_single_look_that_loses_its_connection_says_that_nobody_answered(database: Database) -> None:
+    if database.dialect_name not in HANG_UP:
+        return  # no server, no connection to lose
+    hang_up = text(HANG_UP[database.dialect_name])
+    with pytest.raises(Unavailable):
+        await database.read(lambda c: c.execute(hang_up), single=True)

@@ -120,7 +120,7 @@ class WatchedDatabase:
                 self._failed_at = self._seconds()
             raise
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
         """Given up, unlike a write, once nobody is answered: whatever comes of it changes nothing."""
         with self._watched():
             try:
@@ -128,7 +128,7 @@ class WatchedDatabase:
                     later = asyncio.get_running_loop().call_later
                     looks = [later(seconds, self._look, limit) for seconds in LOOKS]
                     try:
-                        return await self._database.read(work)
+                        return await self._database.read(work, single=single)
                     finally:
                         for look in looks:
                             look.cancel()

@@ -83,7 +83,7 @@ class FaultyDatabase:
     async def write(self, work: Work[T], *, single: bool = False) -> T:
         return await self._ask(work, self._choose())
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
         """Reads are slow at times; the faults are for writes."""
         return await self._ask(work, Fault.NONE)
 

@@ -74,8 +74,9 @@ class Database(Protocol):
         """
         ...
 
-    async def read(self, work: Work[T]) -> T:
-        """Run `work` in a transaction that changes nothing: it is rolled back."""
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
+        """Run `work` in a transaction that changes nothing: it is rolled back. `single`: it runs one
+        statement, and that one only looks."""
         ...
 
     async def close(self) -> None: ...
@@ -229,7 +230,7 @@ class InlineDatabase:
     async def write(self, work: Work[T], *, single: bool = False) -> T:
         return _connected(self._engine, _kept(work))
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
         return _connected(self._engine, _undone(work))
 
     async def close(self) -> None:
@@ -254,7 +255,7 @@ class ThreadedDatabase:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, _connected, self._writing, _kept(work))
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, _connected, self._reading, _undone(work))
 
@@ -302,8 +303,13 @@ class AsyncDatabase:
                 await asyncio.sleep(attempt * 0.005)
         return await self._once(work, single)
 
-    async def read(self, work: Work[T]) -> T:
-        return await greenlet_spawn(_connected, self._engine.sync_engine, _undone(work))
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
+        if not single or self.dialect_name != "postgresql":
+            return await greenlet_spawn(_connected, self._engine.sync_engine, _undone(work))
+        try:
+            return await greenlet_spawn(_connected, self._engine.sync_engine, partial(by_itself, work=work))
+        except CommitUnknown as gone:
+            raise Unavailable(str(gone)) from gone
 
     async def close(self) -> None:
         await self._engine.dispose()

@@ -3,9 +3,24 @@
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, false, func, insert, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    bindparam,
+    case,
+    false,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from muster.definitions.ports import Stale, Taken
@@ -119,8 +134,10 @@ class WorkflowRepository:
     async def get(self, institute_id: str | None, id_or_key: str) -> Workflow | None:
         if not is_storable(id_or_key, NAME_LENGTH):
             return None
+        lookup = _lookup(institute_id is not None, len(id_or_key) <= ID_LENGTH)
+        given = {"wanted": id_or_key, "tenant": institute_id}
         row = await self._database.read(
-            lambda connection: connection.execute(_lookup(institute_id, id_or_key)).first()
+            lambda connection: connection.execute(lookup, given).first(), single=True
         )
         return None if row is None else _workflow(row)
 
@@ -196,12 +213,16 @@ def _with_status(status: WorkflowStatus | None) -> ColumnElement[bool]:
     return workflow.c.status == status.value
 
 
-def _lookup(institute_id: str | None, id_or_key: str) -> Select[Any]:
-    """An id before a key; across tenants a key may be in use more than once: it is the first tenant's."""
-    is_id = workflow.c.id == id_or_key if len(id_or_key) <= ID_LENGTH else false()
+@lru_cache(maxsize=4)
+def _lookup(of_a_tenant: bool, may_be_an_id: bool) -> Select[Any]:
+    """An id before a key; across tenants a key may be in use more than once: it is the first tenant's.
+    (Made once: that takes longer than running it, and every start does.)"""
+    wanted: BindParameter[str] = bindparam("wanted", type_=workflow.c.key.type)
+    is_id = workflow.c.id == wanted if may_be_an_id else false()
+    tenants = [workflow.c.institute_id == bindparam("tenant")] if of_a_tenant else []
     return (
         _workflows()
-        .where(or_(is_id, workflow.c.key == id_or_key), *_of(institute_id))
+        .where(or_(is_id, workflow.c.key == wanted), *tenants)
         .order_by(case((is_id, 0), else_=1), workflow.c.institute_id)
         .limit(1)
     )

@@ -60,8 +60,8 @@ class WatchedDatabase:
             ledger.seen = after
         return result
 
-    async def read(self, work: Work[T]) -> T:
-        return await self._database.read(work)
+    async def read(self, work: Work[T], *, single: bool = False) -> T:
+        return await self._database.read(work, single=single)
 
     async def close(self) -> None:
         await self._database.close()

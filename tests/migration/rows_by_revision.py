@@ -256,6 +256,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ("idempotency_key", {"hash": "h1", "execution_id": "e1", "expires_at": TIME}),
     ],
     "0013_answers_aside": [],
+    "0014_sessions": [],
 }
 
 

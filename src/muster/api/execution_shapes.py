@@ -3,14 +3,15 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, RootModel
 
-from muster.api.shapes import ProblemEntry, Request, Shape
+from muster.api.shapes import ProblemEntry, Request, Shape, is_none
 
 REASON = Field(default="", max_length=2000, description="Why; it is kept in the audit log.")
 
 
 TAG_LENGTH = 100
+KEY_LENGTH = 255
 Tag = Annotated[str, Field(min_length=1, max_length=TAG_LENGTH)]
 
 
@@ -22,6 +23,12 @@ class Execute(Request):
     version: int | None = Field(default=None, ge=1, le=2_147_483_647)
     context: dict[str, JsonValue] = Field(default_factory=dict)
     tags: list[Tag] = Field(default_factory=list, max_length=50)
+    idempotency_key: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=KEY_LENGTH,
+        description="Of all starts of the workflow with this key one begins; also a header.",
+    )
 
 
 class Reason(Request):
@@ -60,6 +67,34 @@ class Started(Shape):
     status: str
 
 
+class ExecutionError(Shape):
+    type: str
+    message: str
+    node_id: str | None
+
+
+class Ended(Started):
+    """The answer to `?wait=`: the result, or how far it is when the time is over."""
+
+    output: JsonValue
+    error: ExecutionError | None
+
+
+class Duplicate(Shape):
+    """Nothing was started: another start had the key before."""
+
+    execution_id: str = Field(description="The first one's.")
+    status: Literal["SKIPPED"] = "SKIPPED"
+    reason: Literal["DUPLICATE"] = "DUPLICATE"
+    result: Ended | None = Field(
+        default=None, exclude_if=is_none, description="With `?wait=`: how the first one is by now."
+    )
+
+
+class EndedOrDuplicate(RootModel[Ended | Duplicate]):
+    """The result; or nothing was started."""
+
+
 class NotStarted(Shape):
     """Why one of several was not started."""
 
@@ -75,20 +110,7 @@ class Rejected(Shape):
 class BatchStarted(Shape):
     """What came of each, in the order in which they were sent."""
 
-    results: list[Started | Rejected]
-
-
-class ExecutionError(Shape):
-    type: str
-    message: str
-    node_id: str | None
-
-
-class Ended(Started):
-    """The answer to `?wait=`: the result, or how far it is when the time is over."""
-
-    output: JsonValue
-    error: ExecutionError | None
+    results: list[Started | Duplicate | Rejected]
 
 
 class ExecutionItem(Shape):

@@ -9,7 +9,7 @@ from muster.definitions.names import KEY, KEY_RULE
 from muster.model.workflow import WorkflowKind, WorkflowStatus, WorkflowType
 
 
-def _is_none(value: object) -> bool:
+def is_none(value: object) -> bool:
     return value is None
 
 
@@ -40,9 +40,9 @@ class ProblemEntry(Shape):
     )
     code: str = Field(examples=["UNKNOWN_NODE_TYPE"])
     message: str
-    suggestion: str | None = Field(default=None, exclude_if=_is_none)
-    line: int | None = Field(default=None, exclude_if=_is_none)
-    column: int | None = Field(default=None, exclude_if=_is_none)
+    suggestion: str | None = Field(default=None, exclude_if=is_none)
+    line: int | None = Field(default=None, exclude_if=is_none)
+    column: int | None = Field(default=None, exclude_if=is_none)
 
 
 class ProblemDetails(Shape):

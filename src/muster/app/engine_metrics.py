@@ -32,6 +32,9 @@ class EngineMetrics:
         self._started = Counter(
             "muster_executions_started", "Executions that began here.", workflow, registry=registry
         )
+        self._skipped = Counter(
+            "muster_starts_duplicate", "Starts whose key another one had before.", workflow, registry=registry
+        )
         self._ended = {
             status: Counter(
                 f"muster_executions_{name}", f"Executions that {name} here.", workflow, registry=registry
@@ -79,6 +82,9 @@ class EngineMetrics:
 
     def started(self, new: NewExecution, program: Program) -> None:
         self._started.labels(self._workflow(program)).inc()
+
+    def skipped(self, new: NewExecution, program: Program) -> None:
+        self._skipped.labels(self._workflow(program)).inc()
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         for row in rows:

@@ -9,6 +9,7 @@ from typing import Protocol
 from muster.definitions.library import Library, NotFound
 from muster.engine.advance import PARKED
 from muster.engine.codec import decode
+from muster.engine.idempotency import Keyed
 from muster.engine.instance import Instance
 from muster.engine.limits import BadConcurrencyKey
 from muster.engine.ports import Begun, Checkpoint, NewExecution
@@ -40,6 +41,12 @@ class Records(Protocol):
     async def list(
         self, institute_id: str | None, wanted: Wanted, page: Page
     ) -> tuple[Sequence[ExecutionRow], str | None]: ...
+
+    async def session(
+        self, institute_id: str | None, key: str, trigger_id: str | None, page: Page
+    ) -> tuple[Sequence[ExecutionRow], str | None]:
+        """The executions of one key, in the order in which they began."""
+        ...
 
     async def nodes(
         self, execution_id: str, wanted: WantedNodes, page: Page
@@ -78,6 +85,7 @@ class Start:
     context: JsonObject
     version: int | None = None
     tags: tuple[str, ...] = ()
+    key: Keyed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,8 @@ class Control:
         once: Once | None = None,
         trigger_id: str | None = None,
     ) -> Begun:
+        if once is None and start.key is not None:
+            once = start.key.within(workflow.institute_id, workflow.id)
         given: JsonObject = {"workflowId": workflow.id}
         if workflow.institute_id or "instituteId" not in start.context:
             given["instituteId"] = workflow.institute_id
@@ -180,6 +190,12 @@ class Control:
         self, actor: Caller, wanted: Wanted, page: Page
     ) -> tuple[Sequence[ExecutionRow], str | None]:
         return await self._records.list(actor.institute_id, wanted, page)
+
+    async def session(
+        self, actor: Caller, key: str, trigger_id: str | None, page: Page
+    ) -> tuple[Sequence[ExecutionRow], str | None]:
+        """The executions that one key has begun, in their order."""
+        return await self._records.session(actor.institute_id, key, trigger_id, page)
 
     async def nodes(
         self, found: ExecutionDetail, wanted: WantedNodes, page: Page

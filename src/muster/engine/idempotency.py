@@ -72,6 +72,13 @@ class _Unusable(Exception):
     """A stored setting that would not be saved today."""
 
 
+def key_of_request(key: str, place: int | None = None) -> Keyed:
+    """The key that a caller gives a start; or a list of starts, each in its place."""
+    if place is None:
+        return Keyed(key, ("request", key))
+    return Keyed(f"{key}_{place}", ("requests", key, str(place)))
+
+
 def key_for(
     setting: JsonView | None,
     trigger_id: str,

@@ -117,6 +117,7 @@ class Instance:
         is_ours = not self.is_retired and self._places > 0
         begun = await self._executions.start(new if is_ours else replace(new, owner=None))
         if begun.duplicate:
+            self._observer.skipped(new, program)
             return begun
         self._observer.started(new, program)
         if is_ours and begun.status is ExecutionStatus.RUNNING:

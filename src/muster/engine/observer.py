@@ -16,6 +16,10 @@ EXECUTIONS = "executions"
 class Observer(Protocol):
     def started(self, new: NewExecution, program: Program) -> None: ...
 
+    def skipped(self, new: NewExecution, program: Program) -> None:
+        """Nothing was started: another has the key."""
+        ...
+
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         """Visits have settled, and with a `checkpoint` the execution has parked or ended."""
         ...
@@ -33,6 +37,9 @@ class Nobody:
     """An `Observer` that looks away."""
 
     def started(self, new: NewExecution, program: Program) -> None:
+        return
+
+    def skipped(self, new: NewExecution, program: Program) -> None:
         return
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
@@ -53,6 +60,9 @@ class Announcing:
 
     def started(self, new: NewExecution, program: Program) -> None:
         self._tell(new.id)
+
+    def skipped(self, new: NewExecution, program: Program) -> None:
+        """Nothing has changed."""
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         self._tell(live.facts.id)
@@ -77,6 +87,10 @@ class Several:
     def started(self, new: NewExecution, program: Program) -> None:
         for each in self._observers:
             each.started(new, program)
+
+    def skipped(self, new: NewExecution, program: Program) -> None:
+        for each in self._observers:
+            each.skipped(new, program)
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         for each in self._observers:

@@ -64,6 +64,15 @@ class ExecutionRecords:
             lambda connection: read_page(connection, "executions", chosen, [E.id], page, listed_of, True)
         )
 
+    async def session(
+        self, institute_id: str | None, key: str, trigger_id: str | None, page: Page
+    ) -> tuple[Sequence[ExecutionRow], str | None]:
+        wanted = Wanted(trigger=trigger_id, idempotency_key=key)
+        chosen = chosen_executions(institute_id, wanted, *LISTED)
+        return await self._database.read(
+            lambda connection: read_page(connection, "session", chosen, [E.id], page, listed_of)
+        )
+
     async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
         return await self._database.read(lambda connection: read_values(connection, execution_id, digests))
 

@@ -231,6 +231,15 @@ workflow_execution = _table(
     Index("ix_workflow_execution_workflow", "workflow_id", "id"),
     # What has changed lately, for those who follow.
     Index("ix_workflow_execution_updated_at", "updated_at"),
+    # What a key has begun. A key may be of any length: PostgreSQL keeps its hash, MariaDB its beginning.
+    Index(
+        "ix_workflow_execution_idempotency_key",
+        "idempotency_key",
+        postgresql_using="hash",
+        mariadb_length=100,
+        postgresql_where=text("idempotency_key IS NOT NULL"),
+        sqlite_where=text("idempotency_key IS NOT NULL"),
+    ),
     # What runs, waits or has failed, among the many that have completed.
     Index(
         "ix_workflow_execution_status",

@@ -7,16 +7,17 @@ from fastapi import APIRouter, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described
-from muster.api.execution_shapes import BatchStarted, Execute, NotStarted, Rejected, Started
+from muster.api.execution_shapes import BatchStarted, Duplicate, Execute, NotStarted, Rejected, Started
 from muster.api.guard import Operator
 from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused, our_fault, wrong
 from muster.api.reading import read_value, shaped
-from muster.api.routes.executions import start_of
+from muster.api.routes.executions import KeyHeader, check_key_header, start_of
 from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
 from muster.definitions.library import NotFound
 from muster.engine.control import Conflict, Start
+from muster.engine.idempotency import key_of_request
 from muster.engine.ports import Begun, NotWritten
 from muster.model.access import Role
 from muster.model.json import Json
@@ -44,11 +45,15 @@ _EXAMPLE = [{"key": "hello", "context": {"name": "Ada"}}, {"key": "hello", "cont
         status=202,
         body={"application/json": {"schema": _SCHEMA, "example": _EXAMPLE}},
         notes=f"Up to {MOST:,}, each as `POST /api/workflow/execute` takes it. One that cannot be started "
-        "has its reason in its place, and keeps no other from starting.",
+        "has its reason in its place, and keeps no other from starting. Each may have an `idempotencyKey`; "
+        "with the header `Idempotency-Key` the others have keys by their places: the whole request may be "
+        "repeated.",
     ),
 )
-async def execute_batch(request: Request, caller: Operator, parts: Given) -> Response:
-    wanted = [_read(item) for item in _items(await read_value(request, parts.body_limit))]
+async def execute_batch(request: Request, caller: Operator, parts: Given, key: KeyHeader = None) -> Response:
+    check_key_header(request)
+    items = _items(await read_value(request, parts.body_limit))
+    wanted = [_read(item, key, place) for place, item in enumerate(items)]
     starts = [start for start in wanted if isinstance(start, Start)]
     came = iter(await parts.control.start_all(starts, caller))
     outcomes = [next(came) if isinstance(start, Start) else start for start in wanted]
@@ -64,9 +69,13 @@ def _items(value: Json) -> list[Json]:
     return value
 
 
-def _read(item: Json) -> Start | Refused:
+def _read(item: Json, header: str | None, place: int) -> Start | Refused:
+    """Each has its own key, or its place under the key of all."""
     try:
-        return start_of(shaped(item, Execute))
+        body = shaped(item, Execute)
+        if body.idempotency_key is not None:
+            return start_of(body, key_of_request(body.idempotency_key))
+        return start_of(body, None if header is None else key_of_request(header, place))
     except Refused as refused:
         return refused
 
@@ -78,8 +87,10 @@ def _check_written(outcomes: Sequence[Begun | BaseException]) -> None:
         raise away[0]
 
 
-def _result(outcome: Begun | BaseException, parts: Parts) -> Started | Rejected:
+def _result(outcome: Begun | BaseException, parts: Parts) -> Started | Duplicate | Rejected:
     if isinstance(outcome, Begun):
+        if outcome.duplicate:
+            return Duplicate(execution_id=outcome.id)
         return Started(execution_id=outcome.id, status=outcome.status)
     refused = _refused(outcome, parts)
     errors = [ProblemEntry.model_validate(problem) for problem in refused.problems]

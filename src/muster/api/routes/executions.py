@@ -3,15 +3,17 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
 from muster.api.execution_answers import item_of, node_of, outcome_of, whole_of
 from muster.api.execution_shapes import (
+    KEY_LENGTH,
     TAG_LENGTH,
-    Ended,
+    Duplicate,
+    EndedOrDuplicate,
     Execute,
     ExecutionPage,
     ExecutionWhole,
@@ -20,13 +22,16 @@ from muster.api.execution_shapes import (
 )
 from muster.api.guard import Operator, Viewer
 from muster.api.listing import Listed
-from muster.api.parts import Given
-from muster.api.problems import Code, Refused
+from muster.api.parts import Given, Parts
+from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_body
 from muster.api.strict import StrictRoute
+from muster.definitions.library import NotFound
 from muster.engine.control import Start
+from muster.engine.idempotency import Keyed, key_of_request
+from muster.engine.ports import Begun
 from muster.engine.state import FINAL, ExecutionStatus
-from muster.model.access import Role
+from muster.model.access import Caller, Role
 from muster.model.execution import Wanted, WantedNodes
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
@@ -37,6 +42,11 @@ Digest = Annotated[str, Path(max_length=64, description="The value's SHA-256, as
 Wait = Annotated[
     float | None,
     Query(ge=0, le=LONGEST_WAIT, description="Wait up to so many seconds for the result, and answer it."),
+]
+KEY_HEADER = "Idempotency-Key"
+_KEY = "Of all starts of the workflow with this key one begins, and the others are told its id."
+KeyHeader = Annotated[
+    str | None, Header(alias=KEY_HEADER, min_length=1, max_length=KEY_LENGTH, description=_KEY)
 ]
 _Q = "How a value that the workflow's `search` names begins, or a word in it; in any case."
 _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
@@ -57,23 +67,53 @@ _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
         role=Role.OPERATOR,
         status=202,
         body=json_body(Execute, _EXAMPLE),
-        also={200: Ended},
+        also={200: EndedOrDuplicate},
+        notes="With a key, the first start begins; every other is told its id, `SKIPPED`, `DUPLICATE`, "
+        "whatever else it says.",
     ),
 )
-async def execute(request: Request, caller: Operator, parts: Given, wait: Wait = None) -> Response:
+async def execute(
+    request: Request, caller: Operator, parts: Given, wait: Wait = None, key: KeyHeader = None
+) -> Response:
     body = await read_body(request, Execute, parts.body_limit)
-    begun = await parts.control.start(start_of(body), caller)
+    begun = await parts.control.start(start_of(body, _key_of(request, body, key)), caller)
+    if begun.duplicate:
+        return answer(await _duplicate(begun, caller, parts, wait))
     if wait is None:
         return answer(Started(execution_id=begun.id, status=begun.status), 202)
     came = await parts.control.wait(begun.id, caller, wait)
     return answer(outcome_of(begun.id, came), 200 if came.status in FINAL else 202)
 
 
-def start_of(body: Execute) -> Start:
+def start_of(body: Execute, key: Keyed | None) -> Start:
     wanted = body.workflow_id or body.key
     if wanted is None:
         raise Refused(Code.INVALID_BODY, "There should be a `workflowId` or a `key`.")
-    return Start(wanted, dict(body.context), body.version, tuple(body.tags))
+    return Start(wanted, dict(body.context), body.version, tuple(body.tags), key)
+
+
+def _key_of(request: Request, body: Execute, header: str | None) -> Keyed | None:
+    check_key_header(request)
+    if header is not None and body.idempotency_key not in (None, header):
+        raise wrong("/idempotencyKey", "This is not the key that the header `Idempotency-Key` has.")
+    key = header or body.idempotency_key
+    return None if key is None else key_of_request(key)
+
+
+def check_key_header(request: Request) -> None:
+    if len(request.headers.getlist(KEY_HEADER)) > 1:
+        raise Refused(Code.INVALID_PARAMETER, f"The header `{KEY_HEADER}` is given more than once.")
+
+
+async def _duplicate(begun: Begun, caller: Caller, parts: Parts, wait: float | None) -> Duplicate:
+    """With `?wait=`, who did not hear the first answer gets its result here."""
+    if wait is None:
+        return Duplicate(execution_id=begun.id)
+    try:
+        came = await parts.control.wait(begun.id, caller, wait)
+    except NotFound:
+        return Duplicate(execution_id=begun.id)  # it was removed since
+    return Duplicate(execution_id=begun.id, result=outcome_of(begun.id, came))
 
 
 @router.get(
@@ -98,6 +138,30 @@ async def list_executions(
 ) -> Response:
     wanted = Wanted(status, workflow, trigger, idempotency_key, started_from, started_to, tag, q)
     found, following = await parts.control.list(caller, wanted, listed)
+    return answer(ExecutionPage(items=[item_of(row) for row in found], next_cursor=following))
+
+
+@router.get(
+    "/api/workflow/sessions",
+    summary="List what one idempotency key has begun",
+    **described(
+        ExecutionPage,
+        Code.INVALID_CURSOR,
+        Code.INVALID_PARAMETER,
+        Code.UNAVAILABLE,
+        role=Role.VIEWER,
+        notes="The executions of the key in the order in which they began: one, unless the key had expired, "
+        "or an earlier one failed and was to be tried again.",
+    ),
+)
+async def list_session(
+    caller: Viewer,
+    parts: Given,
+    listed: Listed,
+    key: Annotated[str, Query(min_length=1, description="The key, as executions show it.")],
+    trigger: Annotated[str | None, Query(description="A trigger's id.")] = None,
+) -> Response:
+    found, following = await parts.control.session(caller, key, trigger, listed)
     return answer(ExecutionPage(items=[item_of(row) for row in found], next_cursor=following))
 
 

@@ -20,6 +20,7 @@ from muster.engine.control import Control
 from muster.engine.drive import Driver
 from muster.engine.following import Following
 from muster.engine.handlers import Handlers
+from muster.engine.housekeeping import Housekeeping
 from muster.engine.instance import Instance, Name
 from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.masking import Secrets
@@ -39,6 +40,7 @@ from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
+from muster.store.once import IdempotencyKeys
 from muster.store.sightings import ExecutionSightings
 from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
@@ -119,12 +121,13 @@ async def running_engine(
     bulk_pass = BulkPass(jobs, actions, letters, name.owner, earlier, instance.notice, trouble)
     bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), trouble)
     bulk = Bulk(jobs, ids, bulk_loop.wake)
+    housekeeping = Loop("housekeeping", Housekeeping([IdempotencyKeys(database)]).tidy, trouble)
     engine = Engine(control, following, actions, letters, bulk, lambda: instance.driving, instance.retire)
     if "engine" not in settings.roles:
         instance.retire()
         yield engine
         return
-    running = [asyncio.create_task(instance.run()), asyncio.create_task(bulk_loop.run())]
+    running = [asyncio.create_task(each.run()) for each in (instance, bulk_loop, housekeeping)]
     try:
         yield engine
     finally:

@@ -10,6 +10,7 @@ from muster.app.cli.dead_letters import letters
 from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.demo import demo
 from muster.app.cli.executions import executions
+from muster.app.cli.idempotency import idempotency
 from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.records import node_types, tokens, workflows
@@ -43,6 +44,7 @@ app.command()(doctor)
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")
+app.add_typer(idempotency, name="idempotency")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(node_types, name="node-types")
 app.add_typer(demo, name="demo")

@@ -70,9 +70,9 @@ simulate: .venv/.dev  ## crash and break it under SEEDS seeds (20000 of the engi
 mutants: .venv/.dev  ## remove every guard once, and see that something notices: NAME= for some of them
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(NAME)
 
-torture: .venv/.dev  ## kill, freeze and restart real instances under load: MINUTES= EXECUTIONS= SEED= SQLITE=1
-	@PYTHONPATH=tests $(BIN)/python -m torture --minutes $(or $(MINUTES),10) --executions $(or $(EXECUTIONS),50000) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(SQLITE),--sqlite)
+torture: .venv/.dev  ## 10,000 executions while real instances are killed, frozen and restarted: EXECUTIONS= SEED= SQLITE=1
+	@PYTHONPATH=tests $(BIN)/python -m torture --executions $(or $(EXECUTIONS),10000) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(SQLITE),--sqlite)
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

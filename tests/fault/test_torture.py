@@ -27,10 +27,10 @@ async def survive(plan: Plan) -> None:
 @pytest.mark.serial
 @pytest.mark.postgres
 async def test_three_instances_lose_nothing_while_they_and_their_postgresql_are_killed() -> None:
-    await survive(Plan(seed(), SECONDS, executions=10_000))
+    await survive(Plan(seed(), 10_000, SECONDS))
 
 
 @pytest.mark.slow
 @pytest.mark.serial
 async def test_one_instance_on_sqlite_goes_on_at_once_however_often_it_is_killed() -> None:
-    await survive(Plan(seed(), SECONDS / 5, executions=2_000, sqlite=True))
+    await survive(Plan(seed(), 2_000, SECONDS / 5, sqlite=True))

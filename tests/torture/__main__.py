@@ -1,4 +1,4 @@
-"""`python -m torture`: the torture for as long as you like."""
+"""`python -m torture`: the torture for as many executions as you like."""
 
 import argparse
 import asyncio
@@ -11,7 +11,7 @@ from torture.torture import Plan, torture
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--minutes", type=float, default=None, help="at most; else until all are started")
     parser.add_argument("--executions", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=None, help="what goes wrong and when; else a new one")
     parser.add_argument(
@@ -22,12 +22,17 @@ def main() -> int:
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
-    verdict = asyncio.run(torture(Plan(seed, given.minutes * 60, given.executions, given.sqlite)))
+    verdict = asyncio.run(torture(_plan(seed, given)))
     for what, number in verdict.numbers.items():
         sys.stdout.write(f"{what:48} {number}\n")
     for wrong in verdict.wrong:
         sys.stdout.write(f"WRONG: {wrong}\n")
     return 1 if verdict.wrong else 0
+
+
+def _plan(seed: int, given: argparse.Namespace) -> Plan:
+    seconds = None if given.minutes is None else given.minutes * 60
+    return Plan(seed, given.executions, seconds, given.sqlite)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import count
 from random import Random
 
 import httpx
@@ -24,7 +25,7 @@ class Blow(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """`seconds`: how long it stays so."""
+    """`at` is in seconds, or for an outage the part that is done by then; it stays so for `seconds`."""
 
     at: float
     blow: Blow
@@ -32,22 +33,23 @@ class Strike:
     seconds: float
 
 
-def schedule(seed: int, seconds: float, instances: int, lease: float, database: bool) -> list[Strike]:
-    """A blow about every second; the database is stopped twice, the hard way first."""
+def blows(seed: int, instances: int, lease: float) -> Iterator[Strike]:
+    """One about every second, without end."""
     chance = Random(seed)
-    blows = (
-        [Blow.KILL, Blow.KILL, Blow.FREEZE, Blow.END] if instances > 1 else [Blow.KILL, Blow.KILL, Blow.END]
-    )
-    found = [
-        Strike(second + chance.random(), chance.choice(blows), chance.randrange(instances), 0.0)
-        for second in range(int(seconds))
-    ]
+    kinds = [Blow.KILL, Blow.KILL, Blow.END] + ([Blow.FREEZE] if instances > 1 else [])
     frozen = lease + chance.uniform(0.5, 3.0)
-    found = [Strike(one.at, one.blow, one.target, frozen) for one in found]
-    if database:
-        found.append(Strike(seconds / 3, Blow.DATABASE_DOWN, 0, chance.uniform(0.5, 3.0)))
-        found.append(Strike(seconds * 2 / 3, Blow.DATABASE_RESTART, 0, chance.uniform(0.0, 1.0)))
-    return sorted(found, key=lambda strike: strike.at)
+    for second in count():
+        at, target = second + chance.random(), chance.randrange(instances)
+        yield Strike(at, chance.choice(kinds), target, frozen)
+
+
+def outages(seed: int) -> list[Strike]:
+    """The database is stopped twice, the hard way first: when a third is done, and when two thirds are."""
+    chance = Random(seed)
+    return [
+        Strike(1 / 3, Blow.DATABASE_DOWN, 0, chance.uniform(0.5, 3.0)),
+        Strike(2 / 3, Blow.DATABASE_RESTART, 0, chance.uniform(0.0, 1.0)),
+    ]
 
 
 class Chaos:
@@ -59,12 +61,19 @@ class Chaos:
         self._thaws: set[asyncio.Task[None]] = set()
         self.struck: Counter[str] = Counter()
 
-    async def rage(self, strikes: Sequence[Strike]) -> None:
-        """All of it; then nothing is frozen, and the database is there."""
+    async def rage(
+        self, strikes: Iterable[Strike], outages: Sequence[Strike], done: Callable[[], float]
+    ) -> None:
+        """Until all is done, of which `done` says the part that is; then nothing is frozen, and the database
+        is there."""
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        began, ahead = loop.time(), list(outages)
         for strike in strikes:
             await asyncio.sleep(max(began + strike.at - loop.time(), 0.0))
+            if done() >= 1 and not ahead:
+                break
+            if ahead and done() >= ahead[0].at:
+                await self._strike(ahead.pop(0))
             await self._strike(strike)
         await asyncio.gather(*self._thaws)
 

@@ -94,22 +94,33 @@ class Callers:
         self._instances, self._sink, self._most_at_once = instances, sink, most_at_once
         self._chance = Random()
         self._orders = 0
+        self._began, self._wanted = 0.0, 1
+        self._seconds: float | None = None
         self.accepted: dict[str, int] = {}
         self.answers: Counter[str] = Counter()
         self.seconds: list[float] = []
 
-    async def call(self, executions: int, seconds: float, clients: int) -> None:
-        """So many executions, spread over the time, and no more under way than can be borne."""
-        until = asyncio.get_running_loop().time() + seconds
-        pause = seconds * clients / executions
+    async def call(self, executions: int, seconds: float | None, clients: int) -> None:
+        """So many executions, no more under way than can be borne. With a time they are spread over it, and
+        it ends with it."""
+        began = asyncio.get_running_loop().time()
+        self._began, self._wanted, self._seconds = began, executions, seconds
+        pause = 0.0 if seconds is None else seconds * clients / executions
         async with asyncio.TaskGroup() as callers:
             for _ in range(clients):
-                callers.create_task(self._keep_calling(executions, until, pause))
+                callers.create_task(self._keep_calling(pause))
 
-    async def _keep_calling(self, executions: int, until: float, pause: float) -> None:
+    def done(self) -> float:
+        """Which part of what was wanted there is, or of the time is over."""
+        part = len(self.accepted) / self._wanted
+        if self._seconds is None:
+            return part
+        return max(part, (asyncio.get_running_loop().time() - self._began) / self._seconds)
+
+    async def _keep_calling(self, pause: float) -> None:
         loop = asyncio.get_running_loop()
         async with httpx.AsyncClient(timeout=CALL_SECONDS) as client:
-            while loop.time() < until and len(self.accepted) < executions:
+            while self.done() < 1:
                 began = loop.time()
                 if len(self.accepted) - self._sink.charged < self._most_at_once:
                     await self._start_one(client)

@@ -19,7 +19,7 @@ from muster.store.self_check import SelfCheck
 from stand_ins.http_site import site
 from stand_ins.mail_server import mail_server
 from torture.alarms import alarms, arm
-from torture.chaos import Chaos, schedule
+from torture.chaos import Chaos, blows, outages
 from torture.instances import MusterProcess
 from torture.judge import Verdict, judge, live, most_takeovers
 from torture.nursery import Nursery
@@ -35,9 +35,11 @@ NEVER = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """So many executions; fewer, if there are `seconds` and they are over before."""
+
     seed: int
-    seconds: float
     executions: int
+    seconds: float | None = None
     sqlite: bool = False
     lease: float = 3.0
 
@@ -131,11 +133,15 @@ class Watch:
 
 async def _storm(plan: Plan, chaos: Chaos, callers: Callers, watch: Watch) -> None:
     """Everything at once."""
-    strikes = schedule(plan.seed, plan.seconds, plan.instances, plan.lease, not plan.sqlite)
+    strikes = blows(plan.seed, plan.instances, plan.lease)
+    ends = [] if plan.sqlite else outages(plan.seed)
     supervising = asyncio.create_task(chaos.supervise())
     watching = asyncio.create_task(watch.keep())
     try:
-        await asyncio.gather(chaos.rage(strikes), callers.call(plan.executions, plan.seconds * 0.9, CLIENTS))
+        await asyncio.gather(
+            chaos.rage(strikes, ends, callers.done),
+            callers.call(plan.executions, None if plan.seconds is None else plan.seconds * 0.9, CLIENTS),
+        )
     finally:
         for task in (watching, supervising):
             task.cancel()

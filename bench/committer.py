@@ -55,6 +55,7 @@ def new_row() -> Row:
 
 class Steps:
     key_may_repeat = True
+    locks_rows = False
     is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[Row]) -> Sequence[None]:

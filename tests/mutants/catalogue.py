@@ -248,6 +248,27 @@ MUTANTS = [
         f"{GUARDS} locked_in_the_order and postgres",
     ),
     Mutant(
+        "of statements that lock rows, one in a transaction",
+        "store/committer.py",
+        "            len(statements) >= most_statements or (has_locks and kind.locks_rows)\n",
+        "            len(statements) >= most_statements\n",
+        "tests/contract/test_lock_order.py postgres",
+    ),
+    Mutant(
+        "children that are told to stop are locked with their parents",
+        "store/executions.py",
+        "write_fenced(connection, items, lock_ahead(connection, items) if concerns_others else ())",
+        "write_fenced(connection, items)",
+        "tests/contract/test_lock_order.py postgres",
+    ),
+    Mutant(
+        "limits are locked before executions",
+        "store/lock_order.py",
+        "    lock_workflows(connection, workflows)\n",
+        "",
+        "tests/contract/test_lock_order.py postgres",
+    ),
+    Mutant(
         "a visit that is over takes no second outcome",
         "engine/advance.py",
         "        if token.node == node_id and token.visit == visit and token.phase is not Phase.FAILED:\n",

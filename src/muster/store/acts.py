@@ -12,7 +12,7 @@ from muster.engine.ports import NewExecution, SignalKind
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
 from muster.store.answers import reach
-from muster.store.child_ends import cancel_queued, parents_of_queued
+from muster.store.child_ends import cancel_queued
 from muster.store.children import enter
 from muster.store.committer import GroupCommitter
 from muster.store.dead_letters import open_letters, resolve
@@ -21,11 +21,13 @@ from muster.store.execution_rows import new_row
 from muster.store.finding import write_tags_and_terms
 from muster.store.large_values import OF_EXECUTIONS, Laying
 from muster.store.limits import NEXT_LOOK, Queued, lock_workflows, start_limited
+from muster.store.lock_order import lock_reached
 from muster.store.notes import Acted, acted, may_act, won, write_down
 from muster.store.tables import execution_signal, workflow_execution
 
 E = workflow_execution.c
 S = execution_signal.c
+LOCKED = ("id", "fence", "status", "owner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Signalling:
     """Signals with their notes; refused for an execution that has ended."""
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[Acted]:
@@ -57,9 +60,7 @@ class Signalling:
 def put_signals(connection: Connection, signals: Sequence[Sent]) -> list[bool]:
     """Keep signals for their executions' owners; who has none is due at once. Answers which were kept: those
     for executions that have not ended."""
-    ends = [sent.execution_id for sent in signals if sent.kind is SignalKind.CANCEL]
-    ids = {sent.execution_id for sent in signals}
-    rows = _locked(connection, ids | parents_of_queued(connection, ends))
+    rows = lock_reached(connection, {sent.execution_id for sent in signals}, LOCKED)
     kept = [_is_for(sent, rows.get(sent.execution_id)) for sent in signals]
     meant = [sent for sent, keeps in zip(signals, kept, strict=True) if keeps]
     # What is queued has not begun: it is over at once, and nobody has to take it up for that.
@@ -78,7 +79,7 @@ def _is_over_at_once(sent: Sent, row: Row[Any]) -> bool:
 
 
 def _locked(connection: Connection, ids: set[str]) -> dict[str, Row[Any]]:
-    found = lock_rows(connection, workflow_execution, "id", list(ids), ("id", "fence", "status", "owner"))
+    found = lock_rows(connection, workflow_execution, "id", list(ids), LOCKED)
     return {row.id: row for row in found}
 
 
@@ -86,14 +87,15 @@ class Deciding:
     """What people say of visits in doubt, with their notes; refused where one was answered already."""
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[Acted]:
+        _locked(connection, {sent.execution_id for sent, _ in items})
         return [self._decide(connection, sent, note) for sent, note in items]
 
     def _decide(self, connection: Connection, sent: Sent, note: Note) -> Acted:
         """One by one: people are few, and the next looks at what the one before has written."""
-        _locked(connection, {sent.execution_id})
         given = select(S.payload).where(S.execution_id == sent.execution_id, S.kind == sent.kind)
         answered = [(payload["node"], payload["visit"]) for payload in connection.scalars(given)]
         if (sent.payload["node"], sent.payload["visit"]) in answered:
@@ -109,6 +111,7 @@ class Reopening:
     wins."""
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[Reopened, Note]]) -> Sequence[Acted]:
@@ -171,17 +174,18 @@ class Beginning:
     is."""
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[NewExecution, Note]]) -> Sequence[Acted]:
         allowed = may_act(connection, [note for _, note in items])
         begun = [item for item, may in zip(items, allowed, strict=True) if may]
+        start_limited(connection, [new for new, _ in begun if new.limit is not None])
         at, laying = now(connection), Laying(OF_EXECUTIONS)
         free = [new for new, _ in begun if new.limit is None]
         insert_new(connection, workflow_execution, [new_row(laying, new, at) for new in free], ("id",))
         laying.write(connection)
         write_tags_and_terms(connection, free)
-        start_limited(connection, [new for new, _ in begun if new.limit is not None])
         write_down(connection, [note for _, note in begun], at)
         return [acted(may, True) for may in allowed]
 

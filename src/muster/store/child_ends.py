@@ -25,6 +25,7 @@ from muster.store.children import (
     answers_of_lists,
     enter,
 )
+from muster.store.database import LookAgain
 from muster.store.dialect import now, update_rows
 from muster.store.journal import KEY
 from muster.store.large_values import OF_JOURNAL, Laying, share_values
@@ -148,8 +149,9 @@ def visits_with_children(connection: Connection, execution_id: str) -> set[tuple
     return {(row.node_id, row.visit) for row in connection.execute(opened)}
 
 
-def close_children(connection: Connection, parent_id: str, closing: Closing) -> None:
-    """Nobody waits for them any more: those that have not begun are over, the others are told to stop."""
+def close_children(connection: Connection, parent_id: str, closing: Closing, locked: Collection[str]) -> None:
+    """Nobody waits for them any more: those that have not begun are over, the others, which are `locked`, are
+    told to stop. Raises `LookAgain`."""
     for node, visit in closing.visits:
         place = Place(parent_id, node, visit)
         if connection.execute(select(C.place).where(*place.children()).limit(1)).first() is None:
@@ -157,7 +159,9 @@ def close_children(connection: Connection, parent_id: str, closing: Closing) -> 
         children = select(C.child_execution_id).where(*place.children(), C.place > PLACE_OF_LIST)
         _give_up(connection, place, children, "failed", closing.reason)
         live = select(E.id).where(E.id.in_(children), E.status.not_in(FINAL)).order_by(E.id)
-        told = connection.scalars(live.with_for_update()).all()
+        told = connection.scalars(live).all()
+        if not set(told) <= set(locked):
+            raise LookAgain("a child has begun in between")
         connection.execute(delete(execution_child).where(*place.children()))
         payload: JsonObject = {"reason": closing.reason, "compensate": closing.compensate}
         reach(connection, [(child, SignalKind.CANCEL, payload) for child in told])
@@ -184,19 +188,9 @@ def _give_up(
 # --- by hand -----------------------------------------------------------------------------------------
 
 
-def parents_of_queued(connection: Connection, ids: Collection[str]) -> set[str]:
-    """Of executions that are about to be cancelled, and are queued: their parents, who are to be locked with
-    them. Their workflows are locked, which comes before."""
-    if not ids:
-        return set()
-    queued = select(E.id, E.parent_execution_id).where(E.id.in_(sorted(ids)), E.status == limits.QUEUED)
-    found = connection.execute(queued).all()
-    limits.lock_workflows_of(connection, [row.id for row in found])
-    return {row.parent_execution_id for row in found if row.parent_execution_id is not None}
-
-
 def cancel_queued(connection: Connection, cancelled: Mapping[str, JsonObject]) -> None:
-    """End executions that are queued, by their ids, for the reasons that are given."""
+    """End executions that are queued, by their ids, for the reasons that are given. They are locked, and so
+    is what they wait for."""
     ended = []
     for execution_id, payload in sorted(cancelled.items()):
         failure = Failure("Cancelled", str(payload.get("reason") or "cancelled by hand"))

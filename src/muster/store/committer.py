@@ -33,6 +33,12 @@ class Kind(Protocol[ItemIn, ResultOut]):
         ...
 
     @property
+    def locks_rows(self) -> bool:
+        """Whether `write` waits for rows that others may be changing. It does so in the order that everybody
+        keeps; of two that do in one transaction the second would not."""
+        ...
+
+    @property
     def is_single_statement(self) -> bool:
         """Whether `write` runs one statement at most, however many items it gets; where some need more, it
         says so first (`needs_transaction`)."""
@@ -93,14 +99,15 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
     """Arrange writes in statements so that every key's writes happen in the order given.
 
     Each write goes to the earliest statement of its kind that isn't before its key's previous write. One
-    that would need a statement beyond `most_statements` comes later, and so does all that follows it under
-    its key.
+    that would need a statement beyond `most_statements`, or a second one that locks rows, comes later, and so
+    does all that follows it under its key.
     """
     statements: list[list[PlannedWrite]] = []
     later: list[PlannedWrite] = []
     of_kind: dict[AnyKind, list[int]] = {}
     previous: dict[Hashable, int] = {}
     postponed: set[Hashable] = set()
+    has_locks = False
     for write in writes:
         kind, key = write.kind, write.key
         if key in postponed:
@@ -110,7 +117,9 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
         earliest = previous.get(key, -1) + (not kind.key_may_repeat)
         if places and places[-1] >= earliest:
             place = places[bisect_left(places, earliest)]
-        elif most_statements is not None and len(statements) >= most_statements:
+        elif most_statements is not None and (
+            len(statements) >= most_statements or (has_locks and kind.locks_rows)
+        ):
             postponed.add(key)
             later.append(write)
             continue
@@ -118,6 +127,7 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
             place = len(statements)
             statements.append([])
             places.append(place)
+            has_locks = has_locks or kind.locks_rows
         statements[place].append(write)
         previous[key] = place
     return Plan(statements, later)

@@ -49,6 +49,10 @@ class LockHeld(GaveWay):
     """It waited for a lock as long as the database lets it, and nobody let go: nothing was written."""
 
 
+class LookAgain(GaveWay):
+    """What a transaction looked at before its locks has changed: it begins anew, and nothing was written."""
+
+
 class CommitUnknown(Exception):
     """The commit was sent and its answer never came: the writes may be there or not."""
 

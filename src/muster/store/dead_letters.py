@@ -102,6 +102,7 @@ class Dismissing:
     """Lets letters be; refused for one that somebody has dealt with."""
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[int, Note]]) -> Sequence[Acted]:

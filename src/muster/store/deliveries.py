@@ -27,6 +27,7 @@ class Recording:
     """Writes deliveries, each once: a repeat changes the row that is there."""
 
     key_may_repeat = False
+    locks_rows = False
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[Delivery]) -> Sequence[None]:

@@ -51,6 +51,7 @@ from muster.store.item_rows import read_done_items, read_failed_items, read_item
 from muster.store.journal import journal_of, owns, write_fenced
 from muster.store.large_values import OF_EXECUTIONS, Laying, read_values, with_asides
 from muster.store.limits import StartingLimited, look_again
+from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
 from muster.store.once import Claims
 from muster.store.openings import close, write_ends, write_openings
 from muster.store.putting_off import put_off
@@ -124,6 +125,7 @@ class Starting:
     begins."""
 
     key_may_repeat = True
+    locks_rows = False
     is_single_statement = True
 
     def __init__(self, lease: timedelta) -> None:
@@ -149,13 +151,15 @@ class Progressing:
     """
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
         only_rows = all(map(_is_rows_only, items))
         if not only_rows:
             needs_transaction(connection)
-        locked = write_fenced(connection, items)
+        concerns_others = any(map(_concerns_others, items))
+        locked = write_fenced(connection, items, lock_ahead(connection, items) if concerns_others else ())
         owned = [owns(locked, item.execution_id, item.fence) for item in items]
         if only_rows:
             return owned
@@ -168,10 +172,14 @@ class Progressing:
         _note_signals(connection, kept)
         _write_checkpoints(connection, [item for item in kept if item.checkpoint is not None])
         _forget_takeovers(connection, [item for item in kept if item.was_taken_over])
-        if any(item.opens or item.closes or item.parent_id or item.is_limited for item in kept):
-            write_openings(connection, kept)
+        if concerns_others:
+            write_openings(connection, kept, locked)
             write_ends(connection, kept)
         return owned
+
+
+def _concerns_others(item: Progress) -> bool:
+    return bool(item.opens or item.closes or (item.ends and (item.parent_id or item.is_limited)))
 
 
 def _is_rows_only(item: Progress) -> bool:
@@ -257,10 +265,11 @@ class ExecutionRepository:
 
     async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:
         def work(connection: Connection) -> Sequence[Signal] | None:
-            row = _locked(connection, {execution_id}).get(execution_id)
+            children = lock_ahead_of_closing(connection, execution_id, closing)
+            row = _locked(connection, {execution_id} | children).get(execution_id)
             if row is None or row.fence != fence:
                 return None
-            close(connection, execution_id, closing, ApprovalStatus.EXPIRED)
+            close(connection, execution_id, closing, ApprovalStatus.EXPIRED, children)
             reached = connection.execute(SIGNALS_OF, {"ids": [execution_id]})
             return _signals_of(reached).get(execution_id, ())
 

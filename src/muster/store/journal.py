@@ -5,7 +5,7 @@ two batches wait for each other, and takes the rows of those whose fence is the 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -29,8 +29,11 @@ Written = dict[str, object]
 Journals = Mapping[tuple[str, int], Mapping[Place, Written]]
 
 
-def write_fenced(connection: Connection, items: Sequence[Progress]) -> Mapping[str, Row[Any]]:
-    """Lock the executions, and write the rows of those items that own theirs; what was locked, by id.
+def write_fenced(
+    connection: Connection, items: Sequence[Progress], also: Collection[str] = ()
+) -> Mapping[str, Row[Any]]:
+    """Lock the executions, parents that are told of an end, and these `also`; write the rows of those items
+    that own theirs. Answers what was locked, by id.
 
     Of several rows for one place the last is how it stands. What has ended is left as it is.
     """
@@ -42,11 +45,12 @@ def write_fenced(connection: Connection, items: Sequence[Progress]) -> Mapping[s
             places[row.node, row.visit, row.item_key] = _written(laying, item.execution_id, row)
     if laying.has_values:
         needs_transaction(connection)
-    parents = {item.parent_id for item in items if item.parent_id and item.ends}
+    others = {item.parent_id for item in items if item.parent_id and item.ends}.union(also)
+    others -= {item.execution_id for item in items}
     if connection.dialect.name == "postgresql":
-        locked = _write_at_once(connection, journals, parents)
+        locked = _write_at_once(connection, journals, others)
     else:
-        locked = _write_step_by_step(connection, journals, parents)
+        locked = _write_step_by_step(connection, journals, others)
     laying.write(connection, {execution for execution, fence in journals if owns(locked, execution, fence)})
     return locked
 
@@ -57,9 +61,9 @@ def owns(locked: Mapping[str, Row[Any]], execution_id: str, fence: int) -> bool:
 
 
 def _write_step_by_step(
-    connection: Connection, journals: Journals, parents: Iterable[str]
+    connection: Connection, journals: Journals, others: Iterable[str]
 ) -> dict[str, Row[Any]]:
-    ids = {execution for execution, _ in journals}.union(parents)
+    ids = {execution for execution, _ in journals}.union(others)
     found = lock_rows(connection, workflow_execution, "id", list(ids), LOCKED)
     locked = {row.id: row for row in found}
     rows = [
@@ -72,12 +76,12 @@ def _write_step_by_step(
     return locked
 
 
-def _write_at_once(connection: Connection, journals: Journals, parents: Iterable[str]) -> dict[str, Row[Any]]:
+def _write_at_once(connection: Connection, journals: Journals, others: Iterable[str]) -> dict[str, Row[Any]]:
     dialect = connection.dialect
     owners: list[tuple[str, int | None, Sequence[Written]]] = [
         (execution, fence, list(places.values())) for (execution, fence), places in journals.items()
     ]
-    owners += ((parent, None, ()) for parent in parents)
+    owners += ((other, None, ()) for other in others)
     owners.sort(key=lambda owner: owner[0])
     document = [
         {"id": execution, "fence": fence, "rows": documents(node_execution, COLUMNS, rows, dialect)}

@@ -37,6 +37,7 @@ class StartingLimited:
     begins."""
 
     key_may_repeat = True
+    locks_rows = True
     is_single_statement = False
 
     def __init__(self, lease: timedelta) -> None:
@@ -100,13 +101,6 @@ def lock_workflows(connection: Connection, ids: Collection[str]) -> None:
     if ids:
         held = select(workflow.c.id).where(workflow.c.id.in_(sorted(ids))).order_by(workflow.c.id)
         connection.execute(held.with_for_update()).all()
-
-
-def lock_workflows_of(connection: Connection, execution_ids: Collection[str]) -> None:
-    """The same for the workflows that executions are limited by, before their own rows are locked."""
-    if execution_ids:
-        limited = select(L.workflow_id).where(L.execution_id.in_(sorted(execution_ids))).distinct()
-        lock_workflows(connection, connection.scalars(limited).all())
 
 
 def queue(connection: Connection, items: Iterable[Queued]) -> None:

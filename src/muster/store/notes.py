@@ -49,19 +49,16 @@ def may_act(connection: Connection, notes: Sequence[Note]) -> list[bool]:
 
 
 def _free(connection: Connection, items: set[JobItem]) -> set[JobItem]:
-    places = sorted(item.place for item in items)
-    chosen = (
-        select(I.job_id, I.item_id, B.fence)
-        .join(bulk_job, B.id == I.job_id)
-        .where(
-            tuple_(I.job_id, I.item_id).in_(places),
-            I.status == ItemStatus.PENDING,
-            B.status == JobStatus.RUNNING,
-        )
-        .order_by(I.job_id, I.item_id)
+    # The jobs first, as everybody does who ends them with their items.
+    jobs = sorted({item.job_id for item in items})
+    running = select(B.id, B.fence).where(B.id.in_(jobs), B.status == JobStatus.RUNNING)
+    fences = {row.id: row.fence for row in connection.execute(running.order_by(B.id).with_for_update())}
+    places = sorted(item.place for item in items if item.job_id in fences)
+    pending = select(I.job_id, I.item_id).where(
+        tuple_(I.job_id, I.item_id).in_(places), I.status == ItemStatus.PENDING
     )
-    rows = connection.execute(chosen.with_for_update())
-    return items & {JobItem(row.job_id, row.item_id, row.fence) for row in rows}
+    rows = connection.execute(pending.order_by(I.job_id, I.item_id).with_for_update())
+    return items & {JobItem(row.job_id, row.item_id, fences[row.job_id]) for row in rows}
 
 
 def write_down(connection: Connection, notes: Sequence[Note], at: datetime) -> None:

@@ -1,6 +1,6 @@
 """What waits open and close, written in the fenced transaction of the journal row that says so."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -16,21 +16,27 @@ from muster.store.children import open_children, open_list
 from muster.store.limits import leave
 
 
-def write_openings(connection: Connection, items: Sequence[Progress]) -> None:
-    """Close what is no longer wanted, then open. The executions' rows are locked, and their owners' fences
-    have been compared."""
+def write_openings(connection: Connection, items: Sequence[Progress], locked: Collection[str]) -> None:
+    """Close what is no longer wanted, then open. The executions' rows are `locked`, those of children that
+    are told to stop too, and their owners' fences have been compared."""
     for item in items:
         if item.closes is not None:
-            close(connection, item.execution_id, item.closes, ApprovalStatus.CANCELLED)
+            close(connection, item.execution_id, item.closes, ApprovalStatus.CANCELLED, locked)
         if item.opens:
             _open(connection, item)
 
 
-def close(connection: Connection, execution_id: str, closing: Closing, approvals: ApprovalStatus) -> None:
+def close(
+    connection: Connection,
+    execution_id: str,
+    closing: Closing,
+    approvals: ApprovalStatus,
+    locked: Collection[str],
+) -> None:
     if closing.everything:
         opened = visits_with_children(connection, execution_id) | visits_asking(connection, execution_id)
         closing = replace(closing, visits=tuple(sorted(opened)))
-    close_children(connection, execution_id, closing)
+    close_children(connection, execution_id, closing, locked)
     close_approvals(connection, execution_id, closing, approvals)
 
 

@@ -40,6 +40,7 @@ class Step:
 class Journal:
     key_may_repeat: bool = True
     is_single_statement: bool = True
+    locks_rows: bool = False
 
     def write(self, connection: Connection, items: Sequence[Step]) -> Sequence[int | None]:
         rows = [{"execution": step.execution, "number": step.number} for step in items]
@@ -53,6 +54,7 @@ class Hangup:
 
     key_may_repeat: bool = True
     is_single_statement: bool = False
+    locks_rows: bool = False
 
     def write(self, connection: Connection, items: Sequence[None]) -> Sequence[None]:
         postgres = connection.dialect.name == "postgresql"

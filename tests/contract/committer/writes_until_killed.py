@@ -15,6 +15,7 @@ STEPS = Table("committed_step", MetaData(), Column("execution", String(40)), Col
 
 class Journal:
     key_may_repeat = True
+    locks_rows = False
     is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[tuple[str, int]]) -> Sequence[None]:

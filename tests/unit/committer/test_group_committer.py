@@ -28,6 +28,7 @@ class Notes:
     name: str = "notes"
     key_may_repeat: bool = True
     is_single_statement: bool = False
+    locks_rows: bool = False
 
     def write(self, connection: Connection, items: Sequence[str | None]) -> Sequence[int]:
         connection.execute(insert(NOTES), [{"text": item} for item in items])
@@ -38,6 +39,7 @@ class Notes:
 class Forgetful:
     key_may_repeat: bool = True
     is_single_statement: bool = False
+    locks_rows: bool = False
 
     def write(self, connection: Connection, items: Sequence[str]) -> Sequence[int]:
         return []

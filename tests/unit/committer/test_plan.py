@@ -15,6 +15,7 @@ class Named:
     name: str
     key_may_repeat: bool
     is_single_statement: bool = False
+    locks_rows: bool = False
 
     def write(self, connection: Connection, items: Sequence[object]) -> Sequence[None]:
         raise NotImplementedError("planning writes nothing")
@@ -111,3 +112,14 @@ def test_one_busy_key_does_not_keep_the_others_out() -> None:
     planned = plan(writes(*[(FINISH, "busy")] * 5, (FINISH, "b"), (FINISH, "c")), most_statements=2)
     assert shape(planned.statements) == [("finish", [0, 5, 6]), ("finish", [1])]
     assert [write.number for write in planned.later] == [2, 3, 4]
+
+
+def test_of_kinds_that_lock_rows_one_is_in_a_transaction_and_in_one_statement() -> None:
+    ends = Named("ends", key_may_repeat=True, locks_rows=True)
+    signals = Named("signals", key_may_repeat=True, locks_rows=True)
+    given_writes = writes(
+        (ends, "a"), (JOURNAL, "a"), (ends, "b"), (signals, "c"), (ends, "a"), (JOURNAL, "a"), (JOURNAL, "c")
+    )
+    planned, later = plan(given_writes, 64)
+    assert shape(planned) == [("ends", [0, 2]), ("journal", [1])]
+    assert [write.number for write in later] == [3, 4, 5, 6], "and what follows under their keys"

@@ -105,6 +105,7 @@ class WriteLines:
     key_may_repeat: bool
     ledger: Ledger = field(compare=False)
     is_single_statement: bool = False
+    locks_rows: bool = False
 
     def write(self, connection: Connection, items: Sequence[Line]) -> Sequence[int]:
         if not self.key_may_repeat and len({line.key for line in items}) < len(items):

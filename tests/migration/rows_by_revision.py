@@ -257,6 +257,28 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     ],
     "0013_answers_aside": [],
     "0014_sessions": [],
+    "0015_schedules": [
+        (
+            "workflow_schedule",
+            {
+                "id": "s1",
+                "workflow_id": "w1",
+                "origin": "api",
+                "schedule_type": "CRON",
+                "cron_expression": "0 9 * * *",
+                "timezone": "UTC",
+                "status": "ACTIVE",
+                "declared_status": "ACTIVE",
+                "misfire": "fire_once",
+                "overlap": "skip",
+                "next_run_at": TIME,
+                "activated_at": TIME,
+                "fence": 0,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -15,6 +15,7 @@ from muster.api import (
     idempotency_shapes,
     letter_shapes,
     registry_shapes,
+    schedule_shapes,
     shapes,
     topics,
 )
@@ -35,6 +36,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     approval_shapes.Decide,
     *bulk_shapes.BODIES,
     *idempotency_shapes.BODIES,
+    *schedule_shapes.BODIES,
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,

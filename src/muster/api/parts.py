@@ -19,6 +19,7 @@ from muster.engine.bulk import Bulk
 from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.letters import DeadLetters
+from muster.engine.schedules import Scheduling
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
@@ -90,6 +91,7 @@ class Parts:
     actions: Actions
     letters: DeadLetters
     bulk: Bulk
+    scheduling: Scheduling
     deliveries: Outbox
     whatsapp: WhatsAppHook
     node_types: Mapping[str, NodeType]

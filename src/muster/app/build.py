@@ -24,7 +24,7 @@ from muster.api.topics import ExecutionsTopic
 from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
-from muster.app.engine_metrics import EngineMetrics
+from muster.app.engine_metrics import EngineMetrics, ScheduleMetrics
 from muster.app.health import checks
 from muster.app.network import database_hosts, network_effects, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
@@ -163,6 +163,7 @@ async def opened(
                 clock,
                 ids,
                 Several(Announcing(changes), metrics),
+                ScheduleMetrics(registry),
             )
         )
         if "engine" in settings.roles:
@@ -181,6 +182,7 @@ async def opened(
             actions=engine.actions,
             letters=engine.letters,
             bulk=engine.bulk,
+            scheduling=engine.scheduling,
             deliveries=deliveries,
             whatsapp=whatsapp_hook(settings.whatsapp),
             node_types=catalogue.node_types,

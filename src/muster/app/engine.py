@@ -27,6 +27,7 @@ from muster.engine.masking import Secrets
 from muster.engine.observer import Observer
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
+from muster.engine.schedules import FiringObserver, FiringPass, Scheduling
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.kit.loop import Loop
@@ -41,6 +42,7 @@ from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
 from muster.store.once import IdempotencyKeys
+from muster.store.schedules import ScheduleRepository
 from muster.store.sightings import ExecutionSightings
 from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
@@ -75,6 +77,7 @@ class Engine:
     actions: Actions
     letters: DeadLetters
     bulk: Bulk
+    scheduling: Scheduling
     driving: Callable[[], int]
     retire: Callable[[], None]
 
@@ -92,6 +95,7 @@ async def running_engine(
     clock: Clock,
     ids: Ids,
     observer: Observer,
+    firing: FiringObserver,
 ) -> AsyncIterator[Engine]:
     """Drive executions until the end of the block; nodes that run then may finish for a while.
 
@@ -122,17 +126,25 @@ async def running_engine(
     bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), trouble)
     bulk = Bulk(jobs, ids, bulk_loop.wake)
     housekeeping = Loop("housekeeping", Housekeeping([IdempotencyKeys(database)]).tidy, trouble)
-    engine = Engine(control, following, actions, letters, bulk, lambda: instance.driving, instance.retire)
+    schedules = ScheduleRepository(database)
+    firing_pass = FiringPass(schedules, control, firing, trouble)
+    firing_loop = Loop("schedules", firing_pass.timetable, trouble)
+    scheduling = Scheduling(schedules, control, library, ids, firing_loop.wake)
+    engine = Engine(
+        control, following, actions, letters, bulk, scheduling, lambda: instance.driving, instance.retire
+    )
     if "engine" not in settings.roles:
         instance.retire()
         yield engine
         return
-    running = [asyncio.create_task(each.run()) for each in (instance, bulk_loop, housekeeping)]
+    loops = (instance, bulk_loop, firing_loop, housekeeping)
+    running = [asyncio.create_task(each.run()) for each in loops]
     try:
         yield engine
     finally:
         with suppress(TimeoutError):
             async with asyncio.timeout(settings.engine.shutdown_grace):
+                await firing_loop.stop()
                 await bulk_loop.stop()
         await instance.leave(settings.engine.shutdown_grace)
         for task in running:

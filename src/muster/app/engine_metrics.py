@@ -119,3 +119,26 @@ class EngineMetrics:
         if found is None:
             found = self._by_type[name] = self._nodes.labels(name)
         return found
+
+
+class ScheduleMetrics:
+    """An `engine.schedules.FiringObserver` that counts."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._late = Histogram(
+            "muster_schedule_late_seconds",
+            "How long after their time occurrences of schedules were started, durably.",
+            buckets=LATE_SECONDS,
+            registry=registry,
+        )
+        self._outcomes = Counter(
+            "muster_schedule_occurrences",
+            "Occurrences of schedules: started, duplicate, overlap, missed or refused.",
+            ("outcome",),
+            registry=registry,
+        )
+
+    def fired(self, outcome: str, lateness: float | None = None) -> None:
+        self._outcomes.labels(outcome).inc()
+        if outcome == "started" and lateness is not None:
+            self._late.observe(lateness)

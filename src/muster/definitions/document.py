@@ -13,6 +13,7 @@ from muster.model.workflow import (
     EdgeType,
     Join,
     Node,
+    Schedule,
     WorkflowStatus,
     WorkflowType,
 )
@@ -112,7 +113,7 @@ def from_document(document: JsonObject) -> Definition:
         workflow_type=WorkflowType(cast("str", head["workflowType"])),
         institute_id=_text(head, "instituteId") or "",
         created_by_user_id=_text(head, "createdByUserId"),
-        schedules=tuple(schedule_of(block) for block in _objects(document.get("schedule", []))),
+        schedules=schedules_of(document),
         output=head.get("output"),
         durability=cast("str", head["durability"]),
         concurrency=_object(head, "concurrency"),
@@ -120,6 +121,11 @@ def from_document(document: JsonObject) -> Definition:
         vars=_object(head, "vars") or {},
         watch=head.get("watch") is True,
     )
+
+
+def schedules_of(document: JsonObject) -> tuple[Schedule, ...]:
+    """The schedules of a canonical document."""
+    return tuple(schedule_of(block) for block in _objects(document.get("schedule", [])))
 
 
 def _node(entry: JsonObject) -> Node:

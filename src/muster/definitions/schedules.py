@@ -195,7 +195,7 @@ def _limit(
 def start_of(schedule: Schedule) -> datetime | None:
     """The first moment at which it may fire, in UTC. Raises `OverflowError` for one that the calendar does
     not have there."""
-    return None if schedule.start_date is None else _moment(schedule.start_date, schedule.timezone)
+    return None if schedule.start_date is None else moment_in(schedule.start_date, schedule.timezone)
 
 
 def end_of(schedule: Schedule) -> datetime | None:
@@ -205,9 +205,9 @@ def end_of(schedule: Schedule) -> datetime | None:
     if text is None:
         return None
     if not _is_day(text):
-        return _moment(text, schedule.timezone)
+        return moment_in(text, schedule.timezone)
     next_day = datetime.fromisoformat(text) + timedelta(days=1)
-    return _moment(next_day.isoformat(), schedule.timezone) - timedelta(microseconds=1)
+    return moment_in(next_day.isoformat(), schedule.timezone) - timedelta(microseconds=1)
 
 
 def _is_day(text: str) -> bool:
@@ -218,7 +218,9 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def _moment(text: str, timezone: str) -> datetime:
+def moment_in(text: str, timezone: str) -> datetime:
+    """A moment from ISO 8601, in UTC; without an offset it is local to the zone. Raises `ValueError`, and
+    `OverflowError` for what the calendar does not have in UTC."""
     moment = datetime.fromisoformat(text)
     return moment.astimezone(UTC) if moment.tzinfo else moment_of(moment, ZoneInfo(timezone))
 

@@ -12,7 +12,7 @@ from muster.engine.codec import decode
 from muster.engine.idempotency import Keyed
 from muster.engine.instance import Instance
 from muster.engine.limits import BadConcurrencyKey
-from muster.engine.ports import Begun, Checkpoint, NewExecution
+from muster.engine.ports import Begun, Checkpoint, Limit, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
 from muster.engine.state import FINAL, Failure, Phase, Token
@@ -114,12 +114,17 @@ class Control:
         self._clock, self._ids = clock, ids
 
     async def start(
-        self, start: Start, actor: Caller, once: Once | None = None, trigger_id: str | None = None
+        self,
+        start: Start,
+        actor: Caller,
+        once: Once | None = None,
+        trigger_id: str | None = None,
+        limit: Limit | None = None,
     ) -> Begun:
         """Begin an execution on the active version, or on the one named, unless another has its key. Durable
-        when this returns."""
+        when this returns. `limit` holds unless the workflow has one of its own."""
         workflow, version_id = await self._to_start(start, actor)
-        return await self._begin(start, workflow, version_id, once, trigger_id)
+        return await self._begin(start, workflow, version_id, once, trigger_id, limit)
 
     async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[Begun | BaseException]:
         """Begin many, in as few commits as they fit into. Each comes to its start, or to what `start` would
@@ -153,6 +158,7 @@ class Control:
         version_id: int,
         once: Once | None = None,
         trigger_id: str | None = None,
+        limit: Limit | None = None,
     ) -> Begun:
         if once is None and start.key is not None:
             once = start.key.within(workflow.institute_id, workflow.id)
@@ -170,6 +176,7 @@ class Control:
             trigger_id=trigger_id,
             tags=start.tags,
             once=once,
+            limit=limit,
         )
         try:
             return await self._instance.start(new)

@@ -179,6 +179,47 @@ audit_log = _table(
     Index("ix_audit_log_entity", "entity_type", "entity_id"),
 )
 
+workflow_schedule = _table(
+    "workflow_schedule",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("workflow_id", Key(ID_LENGTH), nullable=False),
+    institute(),
+    # `definition`: replaced when a version is activated; `api`.
+    Column("origin", Key(32), nullable=False),
+    Column("schedule_type", Key(32), nullable=False),
+    Column("cron_expression", LongText),
+    Column("interval_minutes", Integer),
+    Column("day_of_month", Integer),
+    Column("time", Key(32)),
+    Column("timezone", Key(NAME_LENGTH), nullable=False),
+    # As they were written: without an offset they are local to the zone.
+    Column("start_date", Key(64)),
+    Column("end_date", Key(64)),
+    Column("status", Key(32), nullable=False),
+    # What the definition says of it, whoever has switched it since.
+    Column("declared_status", Key(32), nullable=False),
+    Column("misfire", Key(32), nullable=False),
+    Column("overlap", Key(32), nullable=False),
+    Column("pause_after_failures", Integer),
+    # The first occurrence that is not settled; NULL: it is off.
+    Column("next_run_at", UtcTime),
+    Column("last_run_at", UtcTime),
+    Column("last_error", LongText),
+    Column("last_skipped_at", UtcTime),
+    Column("last_skip_reason", Key(32)),
+    Column("activated_at", UtcTime, nullable=False),
+    # Until then somebody is busy with it.
+    Column("lease_until", UtcTime),
+    Column("fence", BigInteger, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    ForeignKeyConstraint(["workflow_id"], ["workflow.id"], name="fk_workflow_schedule_workflow"),
+    # What comes due. One that is off has no next time, so that MariaDB finds as little.
+    _index_where("workflow_schedule", "next_run_at", "next_run_at", "status = 'ACTIVE'"),
+    Index("ix_workflow_schedule_workflow", "workflow_id", "id"),
+)
+
 workflow_execution = _table(
     "workflow_execution",
     Column("id", Key(ID_LENGTH), nullable=False),
@@ -239,6 +280,14 @@ workflow_execution = _table(
         mariadb_length=100,
         postgresql_where=text("idempotency_key IS NOT NULL"),
         sqlite_where=text("idempotency_key IS NOT NULL"),
+    ),
+    # What a trigger or a schedule has started.
+    Index(
+        "ix_workflow_execution_trigger",
+        "trigger_id",
+        "id",
+        postgresql_where=text("trigger_id IS NOT NULL"),
+        sqlite_where=text("trigger_id IS NOT NULL"),
     ),
     # What runs, waits or has failed, among the many that have completed.
     Index(

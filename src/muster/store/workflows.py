@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
+from muster.definitions.document import schedules_of
 from muster.definitions.ports import Stale, Taken
 from muster.kit.clock import Clock
 from muster.model.json import JsonObject
@@ -31,8 +32,10 @@ from muster.model.workflow import WorkflowKind, WorkflowStatus, WorkflowType
 from muster.store.audit import add_audit
 from muster.store.database import Database
 from muster.store.dialect import insert_rows, violated_key
+from muster.store.dialect import now as database_now
 from muster.store.graphs import edge_rows, node_rows
 from muster.store.paging import read_page
+from muster.store.schedule_rows import replace_defined, switch_off_all
 from muster.store.tables import (
     ID_LENGTH,
     NAME_LENGTH,
@@ -74,6 +77,8 @@ class WorkflowRepository:
             version_id = _add_version(connection, workflow_id, 1, version, now)
             if status is not WorkflowStatus.DRAFT:
                 _set(connection, workflow_id, {"active_version_id": version_id})
+            if status is WorkflowStatus.ACTIVE:
+                _begin_to_apply(connection, workflow_id, version_id, version.document)
             add_audit(connection, audit, now)
             return _require(connection, workflow_id)
 
@@ -95,6 +100,8 @@ class WorkflowRepository:
                 return None
             version_id = _add_version(connection, workflow_id, latest + 1, version, now)
             _set(connection, workflow_id, _head(version, now) | (_active(version_id) if activate else {}))
+            if activate:
+                _begin_to_apply(connection, workflow_id, version_id, version.document)
             add_audit(connection, audit, now)
             return _version(_version_row(connection, workflow_version.c.id == version_id))
 
@@ -105,13 +112,19 @@ class WorkflowRepository:
     ) -> Workflow | None:
         def change(connection: Connection) -> dict[str, object] | None:
             row = connection.execute(_numbered(workflow_id, number)).first()
-            return None if row is None else _active(row.id)
+            if row is None:
+                return None
+            _begin_to_apply(connection, workflow_id, row.id, row.definition)
+            return _active(row.id)
 
         return await self._change(workflow_id, expected, change, audit)
 
     async def archive(self, workflow_id: str, expected: int | None, audit: AuditEntry) -> Workflow | None:
-        archived: dict[str, object] = {"status": WorkflowStatus.ARCHIVED.value}
-        return await self._change(workflow_id, expected, lambda _: archived, audit)
+        def change(connection: Connection) -> dict[str, object]:
+            switch_off_all(connection, workflow_id, database_now(connection))
+            return {"status": WorkflowStatus.ARCHIVED.value}
+
+        return await self._change(workflow_id, expected, change, audit)
 
     async def _change(
         self,
@@ -266,6 +279,14 @@ def _add_version(
     insert_rows(connection, workflow_node, node_rows(version_id, version.definition))
     insert_rows(connection, workflow_edge, edge_rows(version_id, version.definition))
     return version_id
+
+
+def _begin_to_apply(connection: Connection, workflow_id: str, version_id: int, document: JsonObject) -> None:
+    """What comes from the definition of the active version, beside its executions."""
+    whose = select(workflow.c.institute_id).where(workflow.c.id == workflow_id)
+    tenant: str = connection.execute(whose).scalar_one()
+    at = database_now(connection)
+    replace_defined(connection, workflow_id, tenant, version_id, schedules_of(document), at)
 
 
 def _head(version: NewVersion, now: datetime) -> dict[str, object]:

@@ -15,6 +15,7 @@ from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.records import node_types, tokens, workflows
 from muster.app.cli.running import run
+from muster.app.cli.schedules import schedules
 from muster.app.cli.serving import serve
 
 _EPILOGUE = (
@@ -45,6 +46,7 @@ app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")
 app.add_typer(idempotency, name="idempotency")
+app.add_typer(schedules, name="schedules")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(node_types, name="node-types")
 app.add_typer(demo, name="demo")

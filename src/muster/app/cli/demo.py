@@ -74,7 +74,4 @@ def _say(settings: "Settings", made: list[str]) -> None:
     for key in documents:
         typer.echo(f"  {_EXECUTE.format(url=f'http://127.0.0.1:{port}', key=key)}")
     scheduled = [key for key, document in documents.items() if has_schedule(document)]
-    typer.echo(
-        f"\n{' and '.join(scheduled)} have schedules, which nothing in this version starts by the clock: "
-        "start them by hand."
-    )
+    typer.echo(f"\n{' and '.join(scheduled)} are started by the clock: `muster schedules ls` says when.")

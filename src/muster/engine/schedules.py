@@ -1,0 +1,299 @@
+"""Schedules: what people do with them, and the pass that starts what is due."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from muster.definitions.library import Library, NotFound
+from muster.definitions.timetables import timetable
+from muster.engine.control import Conflict, Control, Start
+from muster.engine.firing import DueSchedule, Plan, plan
+from muster.engine.ports import Begun, Limit
+from muster.kit.ids import Ids
+from muster.model.access import Caller, How, Role
+from muster.model.json import JsonObject
+from muster.model.once import Once, once
+from muster.model.problems import AuthorError
+from muster.model.schedule import ScheduleOrigin, ScheduleStatus, StoredSchedule
+from muster.model.stored import AuditEntry, Page
+from muster.model.workflow import Schedule
+
+CLAIMED_AT_ONCE = 100
+LOOK_EVERY = 1.0
+# An occurrence is known for so long: until then it is not started a second time, whoever asks.
+KNOWN_FOR = timedelta(days=366)
+MOST_BACKFILLED = 1_000
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Schedules that this instance has taken up, and when that was by the database's clock."""
+
+    at: datetime
+    due: Sequence[DueSchedule]
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a schedule that was due. `error`: why the last that was to be started could not be."""
+
+    due: DueSchedule
+    plan: Plan
+    error: str | None = None
+
+
+class Schedules(Protocol):
+    """Schedules as they are kept. Every write of people's is one transaction with its audit entry."""
+
+    async def create(
+        self, schedule_id: str, workflow_id: str, institute_id: str, schedule: Schedule, audit: AuditEntry
+    ) -> StoredSchedule: ...
+
+    async def replace(self, schedule_id: str, schedule: Schedule, audit: AuditEntry) -> bool:
+        """Write it anew, to fire after now. False: there is none that was made through the API."""
+        ...
+
+    async def delete(self, schedule_id: str, audit: AuditEntry) -> bool:
+        """False: there is none that was made through the API."""
+        ...
+
+    async def switch(self, schedule_id: str, status: ScheduleStatus, audit: AuditEntry) -> bool:
+        """On, to fire after now, or off. False: there is none, or it has no time left."""
+        ...
+
+    async def get(self, institute_id: str | None, schedule_id: str) -> StoredSchedule | None: ...
+
+    async def list(
+        self,
+        institute_id: str | None,
+        page: Page,
+        workflow_id: str | None = None,
+        status: ScheduleStatus | None = None,
+    ) -> tuple[Sequence[StoredSchedule], str | None]: ...
+
+    async def ran(self, schedule_id: str) -> None:
+        """It was started by hand just now."""
+        ...
+
+    async def claim(self, most: int) -> Claimed:
+        """Take schedules whose time has come and that nobody else is busy with, for a moment: whoever goes
+        away in the middle leaves them to the others."""
+        ...
+
+    async def settle(self, settled: Sequence[Settled]) -> None:
+        """Write down what became of them, and let go. What has another fence by now is left alone."""
+        ...
+
+    async def next_due(self) -> timedelta | None:
+        """How long it is, by the database's clock, until the next one's time comes. None: there is none."""
+        ...
+
+
+class FiringObserver(Protocol):
+    """Hears what became of occurrences: `started`, `duplicate`, `overlap`, `missed` or `refused`."""
+
+    def fired(self, outcome: str, lateness: float | None = None) -> None: ...
+
+
+class Scheduling:
+    """What people do with schedules."""
+
+    def __init__(
+        self, schedules: Schedules, control: Control, library: Library, ids: Ids, wake: Callable[[], None]
+    ) -> None:
+        self._schedules, self._control, self._library = schedules, control, library
+        self._ids, self._wake = ids, wake
+
+    async def create(self, workflow: str, schedule: Schedule, actor: Caller) -> StoredSchedule:
+        """Raises `NotFound` if there is no such workflow."""
+        found, schedule_id = await self._library.workflow(workflow, actor), self._ids.new()
+        audit = _audit(schedule_id, "create", actor, found.institute_id)
+        made = await self._schedules.create(schedule_id, found.id, found.institute_id, schedule, audit)
+        self._wake()
+        return made
+
+    async def replace(self, schedule_id: str, schedule: Schedule, actor: Caller) -> StoredSchedule:
+        """Raises `Conflict` for one that comes from a definition."""
+        kept = await self._own(schedule_id, actor)
+        audit = _audit(schedule_id, "replace", actor, kept.institute_id)
+        if not await self._schedules.replace(schedule_id, schedule, audit):
+            raise _no_schedule(schedule_id)
+        self._wake()
+        return await self.get(schedule_id, actor)
+
+    async def delete(self, schedule_id: str, actor: Caller) -> None:
+        """Raises `Conflict` for one that comes from a definition."""
+        kept = await self._own(schedule_id, actor)
+        if not await self._schedules.delete(
+            schedule_id, _audit(schedule_id, "delete", actor, kept.institute_id)
+        ):
+            raise _no_schedule(schedule_id)
+
+    async def switch(self, schedule_id: str, status: ScheduleStatus, actor: Caller) -> StoredSchedule:
+        """On or off. What would have fired while it was off is not made up for. Raises `Conflict` if it has
+        no time left."""
+        kept = await self.get(schedule_id, actor)
+        action = "activate" if status is ScheduleStatus.ACTIVE else "deactivate"
+        audit = _audit(schedule_id, action, actor, kept.institute_id)
+        if not await self._schedules.switch(schedule_id, status, audit):
+            await self.get(schedule_id, actor)
+            raise Conflict("The schedule has no time left: its `endDate` is over")
+        self._wake()
+        return await self.get(schedule_id, actor)
+
+    async def get(self, schedule_id: str, actor: Caller) -> StoredSchedule:
+        found = await self._schedules.get(actor.institute_id, schedule_id)
+        if found is None:
+            raise _no_schedule(schedule_id)
+        return found
+
+    async def list(
+        self, actor: Caller, page: Page, workflow: str | None = None, status: ScheduleStatus | None = None
+    ) -> tuple[Sequence[StoredSchedule], str | None]:
+        workflow_id = None if workflow is None else (await self._library.workflow(workflow, actor)).id
+        return await self._schedules.list(actor.institute_id, page, workflow_id, status)
+
+    async def run(self, schedule_id: str, actor: Caller, now: datetime) -> Begun:
+        """Start its workflow now, whatever its times and whatever is under way."""
+        kept = await self.get(schedule_id, actor)
+        begun = await self._control.start(_start(kept, now, "manual"), actor, trigger_id=kept.id)
+        await self._schedules.ran(schedule_id)
+        return begun
+
+    async def backfill(
+        self, schedule_id: str, first: datetime, last: datetime, actor: Caller, now: datetime
+    ) -> Sequence[tuple[datetime, Begun]]:
+        """Start what it names from `first` to `last`, both included, oldest first. Durable when this returns.
+        What was started before, by the clock or by hand, is not started again. Raises `Conflict` for more
+        than `MOST_BACKFILLED`."""
+        kept = await self.get(schedule_id, actor)
+        table = timetable(kept.schedule)
+        times = table.upcoming(first - timedelta(microseconds=1), MOST_BACKFILLED + 1)
+        times = [each for each in times if each <= last]
+        if len(times) > MOST_BACKFILLED:
+            raise Conflict(f"There are more than {MOST_BACKFILLED} times in that range: take a shorter one")
+        begun = await asyncio.gather(*(self._backfilled(kept, each, actor, now) for each in times))
+        return tuple(zip(times, begun, strict=True))
+
+    async def _backfilled(self, kept: StoredSchedule, time: datetime, actor: Caller, now: datetime) -> Begun:
+        limit = None if kept.schedule.overlap == "allow" else one_after_another(kept.id)
+        key, start = occurrence(kept, time, now), _start(kept, time, "backfill")
+        return await self._control.start(start, actor, key, kept.id, limit)
+
+    async def _own(self, schedule_id: str, actor: Caller) -> StoredSchedule:
+        kept = await self.get(schedule_id, actor)
+        if kept.origin is ScheduleOrigin.DEFINITION:
+            raise Conflict("The schedule comes from its workflow's definition: change it there")
+        return kept
+
+
+class FiringPass:
+    """Starts what is due. A schedule is claimed, its occurrences are started under their keys, and only then
+    it moves on: whoever dies in between leaves it due, and what was started is not started again."""
+
+    def __init__(
+        self,
+        schedules: Schedules,
+        control: Control,
+        observer: FiringObserver,
+        trouble: tuple[type[Exception], ...],
+    ) -> None:
+        self._schedules, self._control = schedules, control
+        self._observer, self._trouble = observer, trouble
+
+    async def timetable(self) -> float:
+        """Start what is due; says after how many seconds to look again."""
+        if await self.work():
+            return 0.0
+        wait = await self._schedules.next_due()
+        return LOOK_EVERY if wait is None else min(max(wait.total_seconds(), 0.0), LOOK_EVERY)
+
+    async def work(self) -> bool:
+        """Deal with some schedules that are due. False: there is nothing more to do now."""
+        asked = asyncio.get_running_loop().time()
+        claimed = await self._schedules.claim(CLAIMED_AT_ONCE)
+        if not claimed.due:
+            return False
+        plans = [(due, plan(due, claimed.at)) for due in claimed.due]
+        ended = await asyncio.gather(
+            *(self._fire(due, planned, claimed.at, asked) for due, planned in plans), return_exceptions=True
+        )
+        await self._schedules.settle([each for each in ended if isinstance(each, Settled)])
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
+        return not all(planned.holds for _, planned in plans)
+
+    async def _fire(self, due: DueSchedule, planned: Plan, at: datetime, asked: float) -> Settled:
+        if planned.skip_reason is not None:
+            self._observer.fired(planned.skip_reason.value)
+            log.info("schedule %s left out %s: %s", due.stored.id, planned.skipped_at, planned.skip_reason)
+        error = None
+        for time in planned.start:
+            outcome, error = await self._try(due.stored, time, at)
+            late = (at - time).total_seconds() + asyncio.get_running_loop().time() - asked
+            self._observer.fired(outcome, max(late, 0.0))
+        return Settled(due, planned, error)
+
+    async def _try(self, kept: StoredSchedule, time: datetime, at: datetime) -> tuple[str, str | None]:
+        """Start one occurrence. Says what became of it, and why it could not be started, if so."""
+        limit = one_after_another(kept.id) if kept.schedule.overlap == "queue" else None
+        key, start = occurrence(kept, time, at), _start(kept, time, "due")
+        try:
+            begun = await self._control.start(start, _clock_itself(kept), key, kept.id, limit)
+        except self._trouble:
+            raise
+        except (Conflict, NotFound, AuthorError) as refused:
+            return "refused", str(refused)
+        except Exception:
+            # The boundary of one occurrence: a mistake in it stops neither its schedule nor the others.
+            log.exception("schedule %s: %s could not be started", kept.id, time)
+            return "refused", "It failed unexpectedly; the log says more."
+        return "duplicate" if begun.duplicate else "started", None
+
+
+def occurrence(kept: StoredSchedule, time: datetime, now: datetime) -> Once:
+    """What makes an occurrence start once."""
+    parts = ("schedule", kept.id, _utc(time))
+    return once(kept.institute_id, kept.workflow_id, parts, expires_at=max(time, now) + KNOWN_FOR)
+
+
+def one_after_another(schedule_id: str) -> Limit:
+    """One of a schedule's executions is under way at once; the others are queued."""
+    return Limit(hashlib.sha256(f"schedule\n{schedule_id}".encode()).hexdigest(), 1)
+
+
+def _start(kept: StoredSchedule, time: datetime, reason: str) -> Start:
+    shown = timetable(kept.schedule).shown(time)
+    payload: JsonObject = {
+        "triggerType": "schedule",
+        "scheduleId": kept.id,
+        "scheduledTime": _utc(time),
+        "localTime": shown.isoformat(),
+        "timezone": kept.schedule.timezone,
+        "reason": reason,
+    }
+    return Start(kept.workflow_id, {"_trigger": payload})
+
+
+def _utc(time: datetime) -> str:
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def _clock_itself(kept: StoredSchedule) -> Caller:
+    """Whoever made the schedule was let in then; here only whose workflows are seen counts."""
+    return Caller("schedule", frozenset({Role.OPERATOR}), kept.institute_id or None, How.TOKEN)
+
+
+def _no_schedule(schedule_id: str) -> NotFound:
+    return NotFound(f"There is no schedule {schedule_id[:200]!r}")
+
+
+def _audit(schedule_id: str, action: str, actor: Caller, tenant: str) -> AuditEntry:
+    return AuditEntry("workflow_schedule", schedule_id, action, actor.name, tenant)

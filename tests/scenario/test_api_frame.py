@@ -177,7 +177,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Exception:
     """A database that has gone: every call says so, in words that name a host."""
     gone = Unavailable("connection to db.internal refused")
 
-    async def refuse(self: object, work: object) -> object:
+    async def refuse(self: object, work: object, **_: object) -> object:
         raise gone
 
     for kind in (ThreadedDatabase, AsyncDatabase):

@@ -5,6 +5,7 @@ from mutants.hunt import Mutant
 ON_A_DATABASE = "tests/contract/test_engine_on_a_database.py"
 HISTORY = "tests/contract/test_recovered_history.py"
 GUARDS = "tests/contract/test_guards.py"
+ONCE = "tests/contract/test_once.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -44,6 +45,34 @@ FIRST = [
 
 MUTANTS = [
     *FIRST,
+    Mutant(
+        "the key of a start",
+        "store/once.py",
+        "        return self._holders[item.once.hash].id == item.id\n",
+        "        return True\n",
+        f"{ONCE} told_of_it and sqlite",
+    ),
+    Mutant(
+        "the key of a start, under faults",
+        "store/once.py",
+        "        return self._holders[item.once.hash].id == item.id\n",
+        "        return True\n",
+        "sim starts 20",
+    ),
+    Mutant(
+        "a start whose answer got lost has its key",
+        "store/once.py",
+        "    if any(item.id == row.execution_id for item in items):\n        return None",
+        "    if any(item.id == row.execution_id for item in items):\n        return items[0]",
+        f"{ONCE} no_duplicate_of_itself and sqlite",
+    ),
+    Mutant(
+        "where a key's parts end",
+        "model/once.py",
+        "sha256(json.dumps(parts).encode())",
+        'sha256("_".join(parts).encode("utf-8", "surrogatepass"))',
+        "tests/unit/engine/test_idempotency_keys.py read_alike",
+    ),
     Mutant(
         "an effect's result is durable before the next effect",
         "engine/drive.py",

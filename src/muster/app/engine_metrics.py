@@ -1,7 +1,8 @@
 """What Prometheus is told of executions. Labels are bounded: types of nodes, and the first workflows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -20,6 +21,13 @@ ENDS = {
     ExecutionStatus.FAILED: "failed",
     ExecutionStatus.CANCELLED: "cancelled",
 }
+
+
+class _OfWorkflow(NamedTuple):
+    started: Counter
+    skipped: Counter
+    ended: Mapping[ExecutionStatus, Counter]
+    seconds: Histogram
 
 
 class EngineMetrics:
@@ -67,7 +75,7 @@ class EngineMetrics:
         self._lost = Counter(
             "muster_lock_losses", "Executions that another instance had taken over.", registry=registry
         )
-        self._workflows: set[str] = set()
+        self._of: dict[str, _OfWorkflow] = {}
         self._by_type: dict[str, Histogram] = {}
 
     def driving(self, count: Callable[[], int]) -> None:
@@ -81,10 +89,10 @@ class EngineMetrics:
         gauge.set_function(count)
 
     def started(self, new: NewExecution, program: Program) -> None:
-        self._started.labels(self._workflow(program)).inc()
+        self._workflow(program).started.inc()
 
     def skipped(self, new: NewExecution, program: Program) -> None:
-        self._skipped.labels(self._workflow(program)).inc()
+        self._workflow(program).skipped.inc()
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         for row in rows:
@@ -93,10 +101,10 @@ class EngineMetrics:
                 self._of_type(step.node.type.upper()).observe(took)
         if checkpoint is not None and checkpoint.is_final:
             workflow = self._workflow(live.program)
-            self._ended[checkpoint.status].labels(workflow).inc()
+            workflow.ended[checkpoint.status].inc()
             ended = max((row.completed_at for row in rows if row.completed_at), default=None)
             if ended is not None:
-                self._seconds.labels(workflow).observe((ended - live.facts.started_at).total_seconds())
+                workflow.seconds.observe((ended - live.facts.started_at).total_seconds())
 
     def taken(self, live: Live, late: timedelta | None) -> None:
         self._taken.inc()
@@ -106,13 +114,22 @@ class EngineMetrics:
     def lost(self, live: Live) -> None:
         self._lost.inc()
 
-    def _workflow(self, program: Program) -> str:
+    def _workflow(self, program: Program) -> "_OfWorkflow":
         name = program.workflow
-        if name not in self._workflows:
-            if len(self._workflows) >= MOST_WORKFLOWS:
-                return OTHER
-            self._workflows.add(name)
-        return name
+        found = self._of.get(name)
+        if found is None:
+            name = name if len(self._of) < MOST_WORKFLOWS else OTHER
+            found = self._of[name] = self._of.get(name) or self._labelled(name)
+        return found
+
+    def _labelled(self, workflow: str) -> "_OfWorkflow":
+        ended = {status: counter.labels(workflow) for status, counter in self._ended.items()}
+        return _OfWorkflow(
+            self._started.labels(workflow),
+            self._skipped.labels(workflow),
+            ended,
+            self._seconds.labels(workflow),
+        )
 
     def _of_type(self, name: str) -> Histogram:
         found = self._by_type.get(name)

@@ -3,11 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from traceback import format_exception
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from muster.engine.doubt import doubt
 from muster.engine.each import OnItemError, Options, run_each
@@ -34,8 +34,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=Outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """An attempt that has come to its outcome. `partial` is what a failed one did nevertheless."""
 
     todo: Run | Undo
@@ -263,8 +262,10 @@ class Attempts:
     async def _unmasked(
         self, limit: timedelta | None, call: Call, work: Awaitable[tuple[T, Json]]
     ) -> tuple[T | Failure, Json]:
-        timer = asyncio.timeout(None if limit is None else limit.total_seconds())
+        timer = None if limit is None else asyncio.timeout(limit.total_seconds())
         try:
+            if timer is None:
+                return await work
             async with timer:
                 return await work
         except (Lost, Unread):
@@ -273,7 +274,8 @@ class Attempts:
             return Failure("ExpressionError", str(error)), None
         except TimeoutError:
             # The handler may have raised one of its own: something that it waited for took too long.
-            told = f"took longer than {limit}" if timer.expired() else "ran into a timeout of its handler"
+            expired = timer is not None and timer.expired()
+            told = f"took longer than {limit}" if expired else "ran into a timeout of its handler"
             return Failure("Timeout", f"{call.node_id} {told}", retryable=True, unsure=True), None
         except Exception as mistake:
             return _mistaken(call, mistake), None

@@ -94,7 +94,7 @@ def weight(value: object, most: int = OUTPUT) -> int:
         elif type(part) is list:
             total += 2 + len(part)
             waiting.extend(part if len(part) <= most else part[:most])
-        elif isinstance(part, Mapping):
+        elif type(part) is dict or isinstance(part, Mapping):
             total += 2 + sum(len(key) + 4 for key in part)
             waiting.extend(part.values())
         else:

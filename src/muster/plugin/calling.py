@@ -2,9 +2,10 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -49,10 +50,11 @@ def is_asynchronous(function: Written) -> bool:
 
 def effect_of(function: Written, threads: Threads) -> Effect:
     """An effect node's handler."""
+    called = _caller(function, threads)
 
     async def effect(params: JsonObject, call: Call) -> Done | Failure:
         own = {name: value for name, value in params.items() if name != "onItemError"}
-        answer = _outcome(await _called(function, own, call, threads))
+        answer = _outcome(await called(own, call))
         return (
             Failure("BadResult", "an effect cannot park the node") if isinstance(answer, Suspend) else answer
         )
@@ -87,15 +89,19 @@ def wait_of(function: Written) -> Wait:
 
 
 def action_of(function: Written, threads: Threads) -> ActionFunction:
+    called = _caller(function, threads)
+
     async def act(params: JsonObject, call: Call) -> Json | Failure:
-        return _json(await _called(function, params, call, threads))
+        return _json(await called(params, call))
 
     return act
 
 
 def query_of(function: Written, threads: Threads) -> QueryFunction:
+    called = _caller(function, threads)
+
     async def ask(params: JsonObject, call: Call) -> list[Json] | Failure:
-        answer = _json(await _called(function, params, call, threads))
+        answer = _json(await called(params, call))
         if isinstance(answer, Failure):
             return answer
         if not isinstance(answer, list):
@@ -107,10 +113,9 @@ def query_of(function: Written, threads: Threads) -> QueryFunction:
     return ask
 
 
-async def _called(function: Written, params: JsonObject, call: Call, threads: Threads) -> object:
-    if is_asynchronous(function):
-        return await function(params, call)
-    return await threads.run(function, params, call)
+def _caller(function: Written, threads: Threads) -> Callable[[JsonObject, Call], Awaitable[object]]:
+    """How to call it: on the event loop, or in a thread if it is synchronous."""
+    return function if is_asynchronous(function) else partial(threads.run, function)
 
 
 def _outcome(answer: object) -> Outcome:
@@ -118,18 +123,21 @@ def _outcome(answer: object) -> Outcome:
     if isinstance(answer, Failure | Suspend):
         return answer
     done = answer if isinstance(answer, Done) else Done(_unchecked(answer))
-    for value in (done.output, done.changes):
-        checked = _json(value)
-        if isinstance(checked, Failure):
-            return checked
-    return done
+    fault = json_fault(done.output)
+    if fault is None and done.changes is not done.output:
+        fault = json_fault(done.changes)
+    return done if fault is None else _bad(fault)
 
 
 def _json(answer: object) -> Json | Failure:
     if isinstance(answer, Failure):
         return answer
     fault = json_fault(answer)
-    return _unchecked(answer) if fault is None else Failure("BadResult", f"what it answered {fault}")
+    return _unchecked(answer) if fault is None else _bad(fault)
+
+
+def _bad(fault: str) -> Failure:
+    return Failure("BadResult", f"what it answered {fault}")
 
 
 def _unchecked(answer: object) -> Json:
@@ -141,19 +149,24 @@ def json_fault(value: object, depth: int = 0) -> str | None:
     """Why a value could not be kept as JSON; None: it could. What it holds is not repeated."""
     if depth > DEEPEST:
         return f"is nested deeper than {DEEPEST}"
-    match value:
-        case None | bool() | int():
-            return None
-        case float():
-            return None if isfinite(value) else "holds a number that is not finite"
-        case str():
-            return None if is_suitable(value) else "holds text that cannot be kept: NUL, or half a character"
-        case list():
-            return next((f for each in value if (f := json_fault(each, depth + 1))), None)
-        case dict():
-            if not all(isinstance(key, str) for key in value):
+    if value is None or isinstance(value, int):
+        return None
+    if isinstance(value, str):
+        return None if is_suitable(value) else "holds text that cannot be kept: NUL, or half a character"
+    if isinstance(value, float):
+        return None if isfinite(value) else "holds a number that is not finite"
+    if isinstance(value, list):
+        return _first_fault(value, depth + 1)
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
                 return "holds an object with a key that is no text"
-            inner = [*value, *value.values()]
-            return next((f for each in inner if (f := json_fault(each, depth + 1))), None)
-        case _:
-            return f"holds a {type(value).__name__}, which is not JSON"
+        return _first_fault(value, depth + 1) or _first_fault(value.values(), depth + 1)
+    return f"holds a {type(value).__name__}, which is not JSON"
+
+
+def _first_fault(values: Iterable[object], depth: int) -> str | None:
+    for value in values:
+        if (fault := json_fault(value, depth)) is not None:
+            return fault
+    return None

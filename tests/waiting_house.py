@@ -112,6 +112,10 @@ class Waiting(House):
         gone = delete(execution_limit).where(execution_limit.c.execution_id == execution)
         await self.database.write(lambda connection: connection.execute(gone))
 
+    async def raise_limits(self, most: int) -> None:
+        raised = update(execution_limit).values(concurrency_limit=most)
+        await self.database.write(lambda connection: connection.execute(raised))
+
     async def limits(self) -> int:
         count = select(func.count()).select_from(execution_limit)
         return await self.database.read(lambda connection: connection.execute(count).scalar_one())

@@ -317,8 +317,8 @@ class Executions(Protocol):
         ...
 
     async def admit_queued(self, limit: int) -> int:
-        """Look again at executions that are queued and whose time for it has come; how many they were. What
-        their limits have room for becomes due."""
+        """Look again at the limits that executions are queued at: what they have room for becomes due. How
+        many these were; 0: there is no room that anybody waits for."""
         ...
 
     async def next_due(self) -> timedelta | None:

@@ -6,7 +6,6 @@ is counted by one transaction at a time.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, delete, false, func, or_, select, tuple_
@@ -25,8 +24,6 @@ E = workflow_execution.c
 J = node_execution.c
 C = execution_child.c
 WAITING = "waiting_for_reply"
-# Who ends lets the next one start, so that nothing depends on this look.
-NEXT_LOOK = timedelta(hours=1)
 PLACE_OF_LIST = -1
 
 
@@ -51,7 +48,7 @@ def open_children(connection: Connection, parent_id: str, children: Sequence[Chi
     rows, laying = [], Laying(OF_EXECUTIONS)
     for child in wanted:
         status = ExecutionStatus.QUEUED if child.id in held or child.limit else ExecutionStatus.PAUSED
-        due = at if status is ExecutionStatus.PAUSED else at + NEXT_LOOK
+        due = at if status is ExecutionStatus.PAUSED else at + limits.NEXT_LOOK
         rows.append(limits.unowned_row(laying, _new(parent_id, child), status, due, at, child.depth))
     # A child that is there may have ended long ago: its visit is not to wait for it again.
     fresh = insert_new(connection, workflow_execution, rows, ("id",))

@@ -50,7 +50,7 @@ from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
 from muster.store.journal import journal_of, owns, write_fenced
 from muster.store.large_values import OF_EXECUTIONS, Laying, read_values, with_asides
-from muster.store.limits import StartingLimited, look_again
+from muster.store.limits import StartingLimited, look_again, look_later
 from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
 from muster.store.once import Claims
 from muster.store.openings import close, write_ends, write_openings
@@ -283,6 +283,7 @@ class ExecutionRepository:
         return await self._write(lambda connection: put_signals(connection, [sent])[0])
 
     async def admit_queued(self, limit: int) -> int:
+        await self._write(lambda connection: look_later(connection, limit))
         return await self._write(lambda connection: look_again(connection, limit))
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:

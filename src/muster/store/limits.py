@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Select, delete, func, select, update
 
 from muster.engine.ports import FIRST_FENCE, Begun, Limit, NewExecution
 from muster.engine.state import ExecutionStatus
-from muster.store.dialect import insert_new, now, update_rows
+from muster.store.dialect import Claim, insert_new, now, update_rows
 from muster.store.execution_rows import new_row
 from muster.store.finding import write_tags_and_terms
 from muster.store.large_values import OF_EXECUTIONS, Laying
@@ -17,10 +17,26 @@ from muster.store.tables import execution_limit, workflow, workflow_execution
 
 E = workflow_execution.c
 L = execution_limit.c
-# How long a queued execution waits until somebody looks whether it has been forgotten.
-NEXT_LOOK = timedelta(minutes=1)
+# Who ends lets the next one in, and whoever looks at a limit sees all that are queued there. So the time of
+# an execution's own next look is far: it costs a write.
+NEXT_LOOK = timedelta(days=1)
 ADMITTED_AT_ONCE = 100
 QUEUED = ExecutionStatus.QUEUED.value
+
+UNDER_WAY = execution_limit.alias()
+# Limits that somebody is queued at although there is room.
+WITH_ROOM = (
+    select(L.workflow_id, L.concurrency_key)
+    .where(L.queued.is_(True))
+    .group_by(L.workflow_id, L.concurrency_key)
+    .having(
+        select(func.count())
+        .select_from(UNDER_WAY)
+        .where(UNDER_WAY.c.concurrency_key == L.concurrency_key, UNDER_WAY.c.queued.is_(False))
+        .scalar_subquery()
+        < func.max(L.concurrency_limit)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +134,12 @@ def queue(connection: Connection, items: Iterable[Queued]) -> None:
     insert_new(connection, execution_limit, rows, ("execution_id",))
 
 
-def admit(connection: Connection, keys: Collection[str]) -> None:
-    """Make due what the limits have room for, in the order of queueing. The workflows are locked."""
-    make_due(connection, _admitted(connection, keys))
+def admit(connection: Connection, keys: Collection[str]) -> int:
+    """Make due what the limits have room for, in the order of queueing; how many they were. The workflows are
+    locked."""
+    admitted = _admitted(connection, keys)
+    make_due(connection, admitted)
+    return len(admitted)
 
 
 def leave(connection: Connection, ids: Collection[str]) -> None:
@@ -157,20 +176,19 @@ def end_queued(connection: Connection, ids: Select[tuple[str]] | Sequence[str], 
 
 
 def look_again(connection: Connection, most: int) -> int:
-    """Look at what is queued and whose time for it has come; how many they were."""
-    at = now(connection)
-    queued = (E.status == QUEUED, E.resume_at <= at)
-    chosen = select(E.id).where(*queued).order_by(E.resume_at, E.id).limit(most)
-    ids = connection.scalars(chosen).all()
-    if not ids:
-        return 0
-    limits = select(L.workflow_id, L.concurrency_key).where(L.execution_id.in_(ids)).distinct()
-    found = connection.execute(limits).all()
+    """Let in what limits have room for and nobody has let in; how many they were. That is looked up for all
+    limits at once, and writes nothing of those who have to go on waiting."""
+    found = connection.execute(WITH_ROOM.limit(most)).all()
     lock_workflows(connection, {row.workflow_id for row in found})
-    admit(connection, {row.concurrency_key for row in found})
-    later = update(workflow_execution).where(E.id.in_(ids), *queued)
-    connection.execute(later.values(resume_at=at + NEXT_LOOK))
-    return len(ids)
+    return admit(connection, {row.concurrency_key for row in found})
+
+
+def look_later(connection: Connection, most: int) -> int:
+    """Give those that are queued the time of their next look if the last one is over; how many they were."""
+    at = now(connection)
+    chosen = select(E.id).where(E.status == QUEUED, E.resume_at <= at).order_by(E.resume_at, E.id).limit(most)
+    later = Claim(workflow_execution, chosen, {"resume_at": at + NEXT_LOOK}, [E.id])
+    return len(later.run(connection))
 
 
 def _admitted(connection: Connection, keys: Collection[str]) -> set[str]:

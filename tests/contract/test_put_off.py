@@ -11,6 +11,8 @@ from clocks import NOON
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
 from muster.engine.ports import NotWritten
+from muster.engine.program import Program
+from muster.engine.taking import Taking
 from muster.model.json import Json
 from muster.model.workflow import Definition, Edge, EdgeType
 from muster.store.database import Database
@@ -125,3 +127,22 @@ async def test_putting_off_happens_once_and_not_to_what_another_has_claimed(gone
         await store.put_off(theirs, pause, uncount=True)
     row = await gone.row(execution)
     assert (row["owner"], row["takeovers"]) == (None, 3)
+
+
+async def test_a_store_that_is_away_while_a_version_is_loaded_is_no_fault_of_the_version(
+    gone: House, heir: House, told: Told, caplog: pytest.LogCaptureFixture
+) -> None:
+    await gone.define(chain(node("a"), node("b")))
+    execution = await left_at_b(gone, told)
+
+    async def away(version_id: int) -> Program:
+        raise NotWritten("away")
+
+    taking = Taking(heir.executions, away, heir.clock, 5, lambda: None)
+    await heir.executions.end_leases(heir.instance.name.owner, "here/")
+    taken = await heir.executions.claim_abandoned(heir.instance.name.owner, 10, 0)
+    assert await taking.take_up(taken, is_takeover=True) == []
+    row: Any = await heir.row(execution)
+    assert (row["owner"], row["takeovers"]) == (None, 0)
+    assert row["resume_at"] < heir.clock.now() + timedelta(seconds=30), "it is back any moment"
+    assert caplog.records == []

@@ -31,6 +31,7 @@ from muster.engine.schedules import FiringObserver, FiringPass, Scheduling
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.kit.loop import Loop
+from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.store.acts import ExecutionActs
@@ -103,7 +104,7 @@ async def running_engine(
     """
     lease = timedelta(seconds=settings.engine.lease)
     executions = ExecutionRepository(database, committer, lease)
-    programs = Programs(workflows.document, catalogue.node_types)
+    programs = Programs(partial(_document, workflows), catalogue.node_types)
     sub_workflow = SubWorkflow(StartableWorkflows(workflows, programs), ChildItems(database))
     handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})
     attempts = Attempts(handlers, executions, clock, random.random, lease, secrets)
@@ -150,6 +151,14 @@ async def running_engine(
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _document(workflows: WorkflowRepository, version_id: int) -> JsonObject:
+    """That the store is away says nothing about the version."""
+    try:
+        return await workflows.document(version_id)
+    except Unavailable as away:
+        raise NotWritten(str(away)) from away
 
 
 async def _timetable(bulk: BulkPass) -> float:

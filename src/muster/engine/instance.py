@@ -30,7 +30,7 @@ from muster.kit.loop import Loop
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
-LOOK_AT_QUEUED_EVERY = 5.0
+LOOK_AT_QUEUED_EVERY = 30.0
 LETTING_GO_SECONDS = 5.0
 # A moment: until then others have had their turn, or a place has become free.
 SOON = 0.02
@@ -114,7 +114,7 @@ class Instance:
         if program.concurrency is not None:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
             new = replace(new, limit=limit)
-        is_ours = not self.is_retired and self._places > 0
+        is_ours = not self.is_retired and self._places > 0 and not self._is_head_start
         begun = await self._executions.start(new if is_ours else replace(new, owner=None))
         if begun.duplicate:
             self._observer.skipped(new, program)
@@ -246,10 +246,7 @@ class Instance:
 
     @property
     def _is_head_start(self) -> bool:
-        """Whether suspects have just begun, or are still to be looked for: nothing else is taken up beside
-        them."""
-        if not self._has_ended_leases:
-            return True
+        """Whether suspects have just begun, and nothing else is to begin beside them."""
         return _loop_time() < self._head_start_until and bool(self._on_trial())
 
     @property
@@ -259,10 +256,10 @@ class Instance:
 
     async def admit_queued(self) -> int:
         """Look again at what is queued."""
-        looked_at = await self._executions.admit_queued(CLAIMED_AT_ONCE)
-        if looked_at:
+        admitted = await self._executions.admit_queued(CLAIMED_AT_ONCE)
+        if admitted:
             self.wake()
-        return looked_at
+        return admitted
 
     async def renew(self) -> None:
         """Keep what is owned."""
@@ -278,7 +275,7 @@ class Instance:
 
     async def due_pass(self) -> float:
         """Sleep until the next that is known to be due, and look every second for what is not known."""
-        if self._is_head_start or self._places <= 0:
+        if self._is_head_start or self._places <= 0 or not self._has_ended_leases:
             return SOON
         taken = await self.take_due()
         if taken == CLAIMED_AT_ONCE:
@@ -313,7 +310,7 @@ class Instance:
 
     async def _queued_pass(self) -> float:
         """Whoever ends lets the next one in by itself: this is for what no end tells of."""
-        return 0.0 if await self.admit_queued() == CLAIMED_AT_ONCE else LOOK_AT_QUEUED_EVERY
+        return 0.0 if await self.admit_queued() else LOOK_AT_QUEUED_EVERY
 
     async def _lease_pass(self) -> float:
         await self.renew()

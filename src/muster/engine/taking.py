@@ -1,6 +1,7 @@
 """Taking up executions that were claimed: rebuilt, given up, or put off until they can be."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -49,29 +50,37 @@ class Taking:
     async def take_up(self, taken: Sequence[OwnedExecution], is_takeover: bool) -> list[TakenUp]:
         """Those that can be driven, and what each is to do first. What cannot be taken up through no fault of
         its own is due again later, and that is no takeover."""
-        programs = {version: await self._found_program(version) for version in _versions(taken)}
         ready: list[TakenUp] = []
         unread: list[OwnedExecution] = []
-        for owned in taken:
-            program = programs[owned.version_id]
-            if program is None:
-                continue
+        unloaded: list[OwnedExecution] = []
+        for version, same in _by_version(taken).items():
             try:
-                ready.append(await self._taken_over(owned, program))
+                program = await self._found_program(version)
             except NotWritten:
-                unread.append(owned)
-            except Exception:
-                # Of this one nothing can be made; its lease runs out, and the others are not to wait for it.
-                log.exception("execution %s cannot be taken up", owned.id)
-                await self._give_up(owned, program)
-        unloaded = [owned for owned in taken if programs[owned.version_id] is None]
+                unread += same
+                continue
+            if program is None:
+                unloaded += same
+                continue
+            for owned in same:
+                try:
+                    ready.append(await self._taken_over(owned, program))
+                except NotWritten:
+                    unread.append(owned)
+                except Exception:
+                    # Nothing can be made of it; its lease runs out, and the others are not to wait for it.
+                    log.exception("execution %s cannot be taken up", owned.id)
+                    await self._give_up(owned, program)
         await self._put_off(unloaded, UNLOADABLE_PAUSE, is_takeover)
         await self._put_off(unread, UNREAD_PAUSE, is_takeover)
         return ready
 
     async def _found_program(self, version_id: int) -> Program | None:
+        """None: it cannot be loaded. Raises `NotWritten` where the store is away."""
         try:
             program = await self._program(version_id)
+        except NotWritten:
+            raise
         except Exception:
             # One line for all of its executions, however often it is tried until it works.
             if version_id not in self._unloadable:
@@ -128,8 +137,11 @@ def _end_as_it_is(owned: OwnedExecution, program: Program, failure: Failure) -> 
     )
 
 
-def _versions(taken: Sequence[OwnedExecution]) -> set[int]:
-    return {owned.version_id for owned in taken}
+def _by_version(taken: Sequence[OwnedExecution]) -> dict[int, list[OwnedExecution]]:
+    found: dict[int, list[OwnedExecution]] = defaultdict(list)
+    for owned in taken:
+        found[owned.version_id].append(owned)
+    return found
 
 
 def _tell_away(away: Exception) -> None:

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 # What brings its owner down five times in a row would bring down the sixth.
 MOST_TAKEOVERS = 5
-# The company at the last takeover, the one before it, and so on: the more certain, the closer to the last.
-COMPANY = (1, 2, 8, 64)
+# The company at the last takeover, the one before it, and so on. Few get further quickly, whatever else may
+# bring their owner down meanwhile.
+COMPANY = (1, 1, 2, 16)
 # After so many seconds without progress it is merely slow, and others are not to wait for it; for the last
 # trial of all, which tells, they wait longer.
 PATIENCE, LAST_PATIENCE = 10.0, 60.0
-# What brings its owner down mostly does so at once: for so long nothing else is taken up beside it.
-HEAD_START = 0.5
+# What brings its owner down mostly does so at once: for so long nothing else is begun beside it.
+HEAD_START = 1.0
 
 
 def company(takeovers: int, most: int) -> int | None:

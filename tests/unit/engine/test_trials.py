@@ -16,7 +16,7 @@ def test_who_lost_an_owner_once_is_taken_over_with_all_others() -> None:
 
 
 def test_company_shrinks_with_every_takeover_until_the_last_is_alone() -> None:
-    assert [company(takeovers, MOST) for takeovers in range(1, 7)] == [None, 64, 8, 2, 1, None]
+    assert [company(takeovers, MOST) for takeovers in range(1, 7)] == [None, 16, 2, 1, 1, None]
 
 
 def test_where_one_takeover_is_the_last_it_is_alone_from_the_first() -> None:

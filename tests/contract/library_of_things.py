@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from clocks import NOON
+from muster.definitions.document import to_document
 from muster.model.json import JsonObject
 from muster.model.stored import ApiToken, AuditEntry, NewVersion, NodeTemplate
 from muster.model.workflow import Definition, Edge, EdgeType, Node
@@ -23,7 +24,8 @@ def definition(name: str = "Orders", institute: str = "") -> Definition:
 
 
 def version(name: str = "Orders", institute: str = "", document: JsonObject | None = None) -> NewVersion:
-    return NewVersion(definition(name, institute), document or {"name": name}, "sum-" + name[:20], "editor")
+    made = definition(name, institute)
+    return NewVersion(made, document or to_document(made), "sum-" + name[:20], "editor")
 
 
 def audit(action: str = "create", entity_id: str = "w1", institute: str = "") -> AuditEntry:

@@ -237,3 +237,60 @@ async def test_a_lost_answer_to_the_commit_leaves_one(house: House, monkeypatch:
             await house.executions.start(first)
     assert (await house.executions.start(new(house))).id == first.id
     assert await count(house.database) == 1
+
+
+# --- messages that were signed: each starts one execution at most, whatever its key is -----------------
+
+
+def message(house: House, name: str, key: Once | None = None) -> NewExecution:
+    return replace(new(house, key), delivery=once("", "w1", ("delivery", "t1", name)))
+
+
+async def test_a_message_starts_one_execution_whatever_its_key_is(house: House) -> None:
+    first = message(house, "m1", once("", "w1", ("trigger", "t1", "900")))
+    assert await house.executions.start(first) == Begun(first.id, RUNNING)
+    for key in (None, once("", "w1", ("trigger", "t1", "960")), Once("a-uuid", None)):
+        begun = await house.executions.start(message(house, "m1", key))
+        assert begun == Begun(first.id, RUNNING, duplicate=True)
+    other = message(house, "m2")
+    assert (await house.executions.start(other)).id == other.id
+    assert await count(house.database) == 2
+    assert await count(house.database, idempotency_key) == 3, "a key that was not got is nobody's"
+
+
+async def test_a_message_whose_key_was_taken_stays_with_who_had_it(house: House) -> None:
+    first = new(house)
+    await house.executions.start(first)
+    for key in (KEY, once("", "w1", ("trigger", "t1", "later"))):
+        begun = await house.executions.start(message(house, "m1", key))
+        assert begun == Begun(first.id, RUNNING, duplicate=True)
+    assert await count(house.database) == 1
+
+
+async def test_of_one_batch_of_messages_each_starts_once(house: House) -> None:
+    holder = new(house)
+    await house.executions.start(holder)
+    starts = [
+        message(house, "m1", KEY),
+        message(house, "m1", None),
+        message(house, "m2", once("", "w1", ("trigger", "t2"))),
+        message(house, "m2", KEY),
+        message(house, "m3", once("", "w1", ("trigger", "t2"))),
+        message(house, "m4"),
+    ]
+    begun = await asyncio.gather(*map(house.executions.start, starts))
+    second, last = starts[2].id, starts[5].id
+    assert [each.id for each in begun] == [holder.id, holder.id, second, second, second, last]
+    assert [each.duplicate for each in begun] == [True, True, False, True, True, False]
+    assert await count(house.database) == 3
+
+
+async def test_a_message_may_begin_anew_what_failed_if_it_may(house: House) -> None:
+    first = message(house, "m1")
+    await house.executions.start(first)
+    await end(house, first.id, FAILED)
+    assert (await house.executions.start(message(house, "m1"))).duplicate
+    again = message(house, "m1")
+    assert again.delivery is not None
+    again = replace(again, delivery=replace(again.delivery, retry_failed=True))
+    assert await house.executions.start(again) == Begun(again.id, RUNNING)

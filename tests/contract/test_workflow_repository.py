@@ -92,8 +92,9 @@ async def test_an_id_is_found_before_a_key_that_looks_like_it(workflows) -> None
 async def test_a_further_version_takes_the_next_number_and_names_the_workflow_anew(workflows, clock) -> None:
     first = await workflows.create("w1", "orders", version(), ACTIVE, audit())
     clock.forward(seconds=1)
-    second = await workflows.add_version("w1", version("Orders 2"), None, False, audit("update"))
-    assert (second.number, second.workflow_id, second.document) == (2, "w1", {"name": "Orders 2"})
+    given = version("Orders 2")
+    second = await workflows.add_version("w1", given, None, False, audit("update"))
+    assert (second.number, second.workflow_id, second.document) == (2, "w1", given.document)
     assert (second.checksum, second.created_by) == ("sum-Orders 2", "editor")
     now = await workflows.get("", "w1")
     assert (now.name, now.active_version, now.latest_version) == ("Orders 2", 1, 2)

@@ -279,6 +279,23 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0016_triggers": [
+        (
+            "workflow_trigger",
+            {
+                "id": "h1",
+                "workflow_id": "w1",
+                "type": "webhook",
+                "path": "orders",
+                "secrets": "[]",
+                "authentication": "JWT",
+                "status": "ACTIVE",
+                "version": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -33,6 +33,7 @@ from muster.api.routes import (
     execution_batches,
     executions,
     expressions,
+    firing,
     health,
     idempotency,
     node_types,
@@ -44,13 +45,15 @@ from muster.api.routes import (
     streams,
     templates,
     tokens,
+    triggers,
     workflows,
 )
 from muster.api.wording import must
 from muster.definitions.built_in import BuiltIn
 from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
-from muster.definitions.ports import Stale, Taken
+from muster.definitions.ports import PathTaken, Stale, Taken
+from muster.definitions.trigger_library import Unfit
 from muster.engine.control import Conflict
 from muster.engine.ports import NotWritten
 from muster.model.problems import AuthorError, Problem
@@ -61,6 +64,8 @@ _log = structlog.get_logger("muster.api")
 
 _REGISTRIES = (sources, queries, actions, secrets)
 _WEB = (
+    firing,
+    triggers,
     node_types,
     templates,
     diagrams,
@@ -92,6 +97,8 @@ def create_api(parts: Parts) -> ASGIApp:
     app.state.reports = ReportMetrics(parts.registry)
     # Taken over as they are: including a router instead would match every path twice. Fixed paths come
     # before those with an id in the same place.
+    if parts.web:
+        app.router.routes.extend(firing.open_router.routes)
     for module in (health, *_WEB) if parts.web else (health,):
         app.router.routes.extend(module.router.routes)
     if parts.web:
@@ -112,8 +119,12 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         NotFound: _answering(lambda error: Refused(Code.NOT_FOUND, f"{error}.")),
         Invalid: _answering(_invalid),
         Taken: _answering(lambda error: Refused(Code.TAKEN, f"{error.key!r} is in use already.")),
+        PathTaken: _answering(
+            lambda error: Refused(Code.TAKEN, f"The path {error.path!r} is in use already.")
+        ),
         Stale: _answering(_stale),
         BuiltIn: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
+        Unfit: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         InUse: _answering(lambda error: Refused(Code.CONFLICT, f"{error.key!r} is in use, so it stays.")),
         NotConfigured: _answering(lambda error: Refused(Code.NOT_CONFIGURED, str(error))),

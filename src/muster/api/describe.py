@@ -18,6 +18,7 @@ from muster.api import (
     schedule_shapes,
     shapes,
     topics,
+    trigger_shapes,
 )
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
@@ -40,6 +41,8 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,
+    trigger_shapes.TriggerBody,
+    trigger_shapes.Fire,
     *registry_shapes.BODIES,
     shapes.ProblemDetails,
     shapes.Drawing,
@@ -168,6 +171,7 @@ def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
 TAGS = {
     "workflows": "Definitions and their numbered versions.",
     "executions": "Runs of workflows: started, looked at, acted on.",
+    "triggers": "What starts workflows from outside.",
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
     "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",

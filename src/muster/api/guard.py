@@ -40,13 +40,14 @@ async def recognised(request: Request, role: Role) -> Caller:
     """The caller, if they may do what this role may, and have not asked too often."""
     parts = parts_of(request)
     caller = await parts.authenticator.authenticate(request.headers.get("authorization"))
-    _count(parts, caller)
+    count(parts, f"{caller.how} {caller.institute_id} {caller.name}")
     require(caller, role)
     return caller
 
 
-def _count(parts: Parts, caller: Caller) -> None:
-    wait = parts.rates.take(f"{caller.how} {caller.institute_id} {caller.name}")
+def count(parts: Parts, caller: str) -> None:
+    """Raises `Refused` if they have asked too often."""
+    wait = parts.rates.take(caller)
     if wait:
         raise Refused(
             Code.RATE_LIMITED,

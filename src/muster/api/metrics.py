@@ -43,3 +43,18 @@ class ReportMetrics:
     def taken(self, changed: int, unchanged: int, unknown: int) -> None:
         for outcome, count in (("changed", changed), ("unchanged", unchanged), ("unknown", unknown)):
             self._messages.labels(outcome).inc(count)
+
+
+class TriggerMetrics:
+    """What came of firing triggers."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._fired = Counter(
+            "muster_triggers",
+            "Triggers that were fired, by what came of it.",
+            ("outcome",),
+            registry=registry,
+        )
+
+    def told(self, outcome: str) -> None:
+        self._fired.labels(outcome).inc()

@@ -14,12 +14,14 @@ from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
 from muster.api.topics import Topic
 from muster.definitions.library import Library
+from muster.definitions.trigger_library import TriggerLibrary
 from muster.engine.actions import Actions
 from muster.engine.bulk import Bulk
 from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.letters import DeadLetters
 from muster.engine.schedules import Scheduling
+from muster.engine.triggering import Triggering
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
@@ -99,6 +101,8 @@ class Parts:
     audit: Audit
     registries: Registries
     approving: Approving
+    triggers: TriggerLibrary
+    triggering: Triggering
     authenticator: Authenticator
     rates: Rates
     registry: CollectorRegistry

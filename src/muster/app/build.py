@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from secrets import token_bytes
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,6 +19,7 @@ from muster.api.auth import Authenticator, OidcVerifier, TokenUses, TokenVerifie
 from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
 from muster.api.event_stream import Streams
+from muster.api.metrics import TriggerMetrics
 from muster.api.parts import Parts
 from muster.api.rates import Rates
 from muster.api.topics import ExecutionsTopic
@@ -33,10 +35,13 @@ from muster.app.settings import Settings
 from muster.app.watched_database import WatchedDatabase
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
+from muster.definitions.trigger_library import TriggerLibrary
 from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.handlers import Handlers, for_every_type
 from muster.engine.observer import EXECUTIONS, Announcing, Several
+from muster.engine.trigger_cache import KeptStartables
+from muster.engine.triggering import Triggering
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
@@ -63,6 +68,7 @@ from muster.store.open import ANSWER_SECONDS, FILE_NAME, open_database
 from muster.store.sightings import ExecutionSightings
 from muster.store.templates import TemplateRepository
 from muster.store.tokens import TokenRepository
+from muster.store.triggers import TriggerRepository
 from muster.store.vault import BadKey, Vault
 from muster.store.workflows import WorkflowRepository
 
@@ -115,12 +121,12 @@ async def opened(
             await migrated(migrating)
         database = WatchedDatabase(await stack.enter_async_context(_database(settings)))
         storage = _storage(database, clock)
-        catalogue = catalogue_with(plugged)
+        catalogue, vault = catalogue_with(plugged), _vault(settings)
         data = await stack.enter_async_context(
             data_parts(
                 database,
                 clock,
-                _vault(settings),
+                vault,
                 settings.data_dir,
                 file,
                 database_hosts(settings),
@@ -128,8 +134,16 @@ async def opened(
             )
         )
         limits = Limits(bytes=settings.api.body_limit)
+        kept_triggers = TriggerRepository(database, clock, vault)
+        startables = KeptStartables(kept_triggers, time.monotonic)
         library = Library(
-            storage.workflows, storage.templates, catalogue, ids, limits, registered=data.registered
+            storage.workflows,
+            storage.templates,
+            catalogue,
+            ids,
+            limits,
+            registered=data.registered,
+            changed=startables.forget,
         )
         uses = TokenUses(storage.tokens.touch, clock)
         await stack.enter_async_context(noting(uses, (Unavailable, CommitUnknown)))
@@ -190,6 +204,8 @@ async def opened(
             audit=AuditLog(database),
             registries=data.registries,
             approving=Approving(ApprovalRepository(database), engine.control.look_now),
+            triggers=TriggerLibrary(kept_triggers, library, ids, token_bytes, startables.forget),
+            triggering=Triggering(startables, engine.control, TriggerMetrics(registry).told),
             authenticator=Authenticator(tokens, verifier, settings.insecure),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,

@@ -105,7 +105,7 @@ def from_document(document: JsonObject) -> Definition:
     head = cast("JsonObject", document["workflow"])
     return Definition(
         name=_text(head, "name"),
-        nodes=tuple(_node(entry) for entry in _objects(document["nodes"])),
+        nodes=nodes_of(document),
         edges=tuple(_edge(entry) for entry in _objects(document["routing"])),
         key=_text(head, "key"),
         description=_text(head, "description"),
@@ -121,6 +121,11 @@ def from_document(document: JsonObject) -> Definition:
         vars=_object(head, "vars") or {},
         watch=head.get("watch") is True,
     )
+
+
+def nodes_of(document: JsonObject) -> tuple[Node, ...]:
+    """The nodes of a canonical document."""
+    return tuple(_node(entry) for entry in _objects(document.get("nodes", [])))
 
 
 def schedules_of(document: JsonObject) -> tuple[Schedule, ...]:

@@ -4,7 +4,7 @@ Every caller sees their own tenant only; what belongs to another is the same to 
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster.definitions.built_in import BuiltIn, BuiltInTemplates
@@ -54,6 +54,8 @@ class Saved:
 
 
 class Library:
+    """`changed` is told whenever what may be started has changed, once that is durable."""
+
     def __init__(
         self,
         workflows: Workflows,
@@ -62,8 +64,10 @@ class Library:
         ids: Ids,
         limits: Limits = DEFAULT_LIMITS,
         registered: Registered | None = None,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._workflows = workflows
+        self._changed = changed
         self._templates = templates
         self._built_in = BuiltInTemplates(templates, catalogue.templates)
         self._catalogue = catalogue
@@ -105,7 +109,9 @@ class Library:
         workflow_id = self._ids.new()
         audit = _audit("workflow", workflow_id, "create", actor, definition.institute_id, key=key)
         version = _new_version(definition, actor)
-        return await self._workflows.create(workflow_id, key, version, definition.status, audit)
+        made = await self._workflows.create(workflow_id, key, version, definition.status, audit)
+        self._changed()
+        return made
 
     async def update(
         self,
@@ -130,6 +136,7 @@ class Library:
         saved = await self._workflows.add_version(workflow.id, version, expected, activate, audit)
         if saved is None:
             raise NotFound(_no_workflow(id_or_key))
+        self._changed()
         return Saved(await self.workflow(workflow.id, actor), saved.number, warnings)
 
     async def activate(
@@ -142,6 +149,7 @@ class Library:
         active = await self._workflows.activate(workflow.id, number, expected, audit)
         if active is None:
             raise NotFound(f"The workflow {id_or_key!r} has no version {number}")
+        self._changed()
         return active
 
     async def archive(self, id_or_key: str, actor: Caller, expected: int | None = None) -> Workflow:
@@ -150,6 +158,7 @@ class Library:
         archived = await self._workflows.archive(workflow.id, expected, audit)
         if archived is None:
             raise NotFound(_no_workflow(id_or_key))
+        self._changed()
         return archived
 
     async def get(self, id_or_key: str, actor: Caller) -> tuple[Workflow, Version]:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from muster.model.registered import RegisteredNames
 from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
+from muster.model.trigger import Trigger, TriggerSettings
 from muster.model.workflow import WorkflowStatus
 
 
@@ -14,6 +15,14 @@ class Taken(Exception):
     def __init__(self, key: str) -> None:
         super().__init__(f"{key!r} is taken")
         self.key = key
+
+
+class PathTaken(Exception):
+    """Another trigger has this path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"the path {path!r} is taken")
+        self.path = path
 
 
 class Stale(Exception):
@@ -28,7 +37,8 @@ class Workflows(Protocol):
     """Workflows and their versions.
 
     `institute_id` None reads across tenants; text reads that tenant's only, and what belongs to another is
-    the same as what does not exist: None. Every write is one transaction with its audit entry.
+    the same as what does not exist: None. Every write is one transaction with its audit entry, and, where a
+    version becomes the active one, with the triggers of its definition: raises `PathTaken` for one of theirs.
     """
 
     async def create(
@@ -96,6 +106,43 @@ class Templates(Protocol):
     async def list(
         self, institute_id: str | None, page: Page
     ) -> tuple[Sequence[NodeTemplate], str | None]: ...
+
+
+class Triggers(Protocol):
+    """What starts workflows from outside. Every write is one transaction with its audit entry; None or False:
+    there is no such trigger."""
+
+    async def create(
+        self,
+        trigger_id: str,
+        workflow_id: str,
+        institute_id: str,
+        settings: TriggerSettings,
+        secret: str | None,
+        audit: AuditEntry,
+    ) -> Trigger:
+        """Raises `PathTaken`."""
+        ...
+
+    async def replace(
+        self, trigger_id: str, settings: TriggerSettings, expected: int | None, audit: AuditEntry
+    ) -> Trigger | None:
+        """Its secrets are gone if it is authenticated in another way. Raises `Stale`, `PathTaken`."""
+        ...
+
+    async def add_secret(self, trigger_id: str, secret: str, audit: AuditEntry) -> Trigger | None:
+        """The one before it stays valid, older ones do not."""
+        ...
+
+    async def keep_newest_secret(self, trigger_id: str, audit: AuditEntry) -> Trigger | None: ...
+
+    async def delete(self, trigger_id: str, audit: AuditEntry) -> bool: ...
+
+    async def get(self, institute_id: str | None, trigger_id: str) -> Trigger | None: ...
+
+    async def list(
+        self, institute_id: str | None, workflow_id: str | None, page: Page
+    ) -> tuple[Sequence[Trigger], str | None]: ...
 
 
 class Registered(Protocol):

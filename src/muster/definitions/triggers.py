@@ -1,5 +1,6 @@
 """What starts a workflow from outside: trigger settings, and how their repeats are recognised."""
 
+import re
 from typing import cast
 
 from muster.definitions.formats import context_field, either
@@ -127,7 +128,39 @@ def check_trigger_meaning(block: JsonObject, pointer: str) -> tuple[Problem, ...
     setting = block.get("idempotencyGenerationSetting")
     if setting is not None:
         problems.add_all(check_idempotency(setting, child(pointer, "idempotencyGenerationSetting")))
-    if block.get("authentication") == "NONE":
-        message = "Anybody who can reach this trigger can start the workflow."
-        problems.warn("OPEN_TRIGGER", child(pointer, "authentication"), message)
+    warn_if_open(block.get("authentication"), child(pointer, "authentication"), problems)
+    path = block.get("path")
+    if isinstance(path, str) and not is_path(path.strip("/")):
+        problems.error("INVALID_PATH", child(pointer, "path"), PATH_RULE)
+    endpoint = block.get("endpoint")
+    if isinstance(endpoint, str) and path_of(endpoint) is None and endpoint.strip("/") != ENDPOINT[1:]:
+        message = f"Nobody can send to this: it is no path below {ENDPOINT}. {PATH_RULE}"
+        problems.warn("INVALID_PATH", child(pointer, "endpoint"), message)
     return problems.all
+
+
+def warn_if_open(authentication: Json, pointer: str, problems: Problems) -> None:
+    if authentication == "NONE":
+        message = "Anybody who can reach this trigger can start the workflow."
+        problems.warn("OPEN_TRIGGER", pointer, message)
+
+
+ENDPOINT = "/api/workflow/trigger"
+PATH_LENGTH = 255
+PATH_RULE = (
+    "A path has letters, digits, `.`, `_`, `~` and `-`, with `/` between its parts, "
+    "and 255 characters at most."
+)
+_PART = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]+")
+
+
+def is_path(text: str) -> bool:
+    """Whether it may stand in an address as it is, and comes back as it is."""
+    return 1 <= len(text) <= PATH_LENGTH and all(_PART.fullmatch(part) for part in text.split("/"))
+
+
+def path_of(endpoint: str) -> str | None:
+    """The path of a trigger by what was written: with or without what stands before every such path. None:
+    it has none of its own, and is addressed by its id."""
+    bare = re.sub(rf"^{re.escape(ENDPOINT)}(?=/|$)", "", f"/{endpoint.strip('/')}").strip("/")
+    return bare if is_path(bare) else None

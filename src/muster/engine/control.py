@@ -89,6 +89,15 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """A version of a workflow that is known to be there, and whose it is."""
+
+    workflow_id: str
+    version_id: int
+    institute_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of an execution so far; once it has failed or was cancelled, why, and at which node."""
 
@@ -123,13 +132,26 @@ class Control:
     ) -> Begun:
         """Begin an execution on the active version, or on the one named, unless another has its key. Durable
         when this returns. `limit` holds unless the workflow has one of its own."""
-        workflow, version_id = await self._to_start(start, actor)
-        return await self._begin(start, workflow, version_id, once, trigger_id, limit)
+        place = await self._to_start(start, actor)
+        once = once or _once(start, place)
+        return await self._begin(place, start.context, start.tags, once, trigger_id, limit=limit)
+
+    async def start_at(
+        self,
+        place: Placed,
+        context: JsonObject,
+        once: Once | None,
+        trigger_id: str | None,
+        delivery: Once | None = None,
+    ) -> Begun:
+        """Begin an execution where somebody knows that there is something to start, unless another has its
+        key, or came of the same message. Durable when this returns."""
+        return await self._begin(place, context, (), once, trigger_id, delivery=delivery)
 
     async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[Begun | BaseException]:
         """Begin many, in as few commits as they fit into. Each comes to its start, or to what `start` would
         have raised for it; one that cannot be started keeps no other from it."""
-        found: dict[tuple[str, int | None], tuple[Workflow, int] | Exception] = {}
+        found: dict[tuple[str, int | None], Placed | Exception] = {}
         for start in starts:
             name = (start.workflow, start.version)
             if name not in found:
@@ -142,41 +164,42 @@ class Control:
             match found[start.workflow, start.version]:
                 case Exception() as error:
                     raise error
-                case workflow, version_id:
-                    return await self._begin(start, workflow, version_id)
+                case place:
+                    return await self._begin(place, start.context, start.tags, _once(start, place))
 
         return await asyncio.gather(*map(begin, starts), return_exceptions=True)
 
-    async def _to_start(self, start: Start, actor: Caller) -> tuple[Workflow, int]:
+    async def _to_start(self, start: Start, actor: Caller) -> Placed:
         workflow = await self._workflows.get((start.workflow, actor))
-        return workflow, await self._version_to_start(workflow, start.version, actor)
+        version_id = await self._version_to_start(workflow, start.version, actor)
+        return Placed(workflow.id, version_id, workflow.institute_id)
 
     async def _begin(
         self,
-        start: Start,
-        workflow: Workflow,
-        version_id: int,
+        place: Placed,
+        context: JsonObject,
+        tags: tuple[str, ...],
         once: Once | None = None,
         trigger_id: str | None = None,
         limit: Limit | None = None,
+        delivery: Once | None = None,
     ) -> Begun:
-        if once is None and start.key is not None:
-            once = start.key.within(workflow.institute_id, workflow.id)
-        given: JsonObject = {"workflowId": workflow.id}
-        if workflow.institute_id or "instituteId" not in start.context:
-            given["instituteId"] = workflow.institute_id
+        given: JsonObject = {"workflowId": place.workflow_id}
+        if place.institute_id or "instituteId" not in context:
+            given["instituteId"] = place.institute_id
         new = NewExecution(
             id=self._ids.new(),
-            workflow_id=workflow.id,
-            version_id=version_id,
-            institute_id=workflow.institute_id,
+            workflow_id=place.workflow_id,
+            version_id=place.version_id,
+            institute_id=place.institute_id,
             owner=self._instance.name.owner,
-            context=check_context({**start.context, **given}),
+            context=check_context({**context, **given}),
             started_at=self._clock.now(),
             trigger_id=trigger_id,
-            tags=start.tags,
+            tags=tags,
             once=once,
             limit=limit,
+            delivery=delivery,
         )
         try:
             return await self._instance.start(new)
@@ -262,6 +285,10 @@ class Control:
     async def _complete(self, execution_id: str, came: Outcome) -> Outcome:
         output = await whole(self._records, execution_id, came.output)
         return came if output is came.output else replace(came, output=output)
+
+
+def _once(start: Start, place: Placed) -> Once | None:
+    return None if start.key is None else start.key.within(place.institute_id, place.workflow_id)
 
 
 def _outcome_at(stands: Checkpoint) -> Outcome:

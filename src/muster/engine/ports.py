@@ -168,7 +168,8 @@ class Checkpoint:
 class NewExecution:
     """An execution about to be written, owned by who writes it; without an owner, due at once for anyone.
     Its `limit` may have it queued instead. `terms` are what it is found by, besides its tags. `once` is its
-    key: if another has it, nothing is written."""
+    key: if another has it, nothing is written. `delivery` is the key of the message that asks for it: if
+    another came of that, nothing is written either."""
 
     id: str
     workflow_id: str
@@ -183,6 +184,7 @@ class NewExecution:
     terms: tuple[str, ...] = ()
     limit: Limit | None = None
     once: Once | None = None
+    delivery: Once | None = None
 
 
 @dataclass(frozen=True, slots=True)

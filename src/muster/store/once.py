@@ -11,6 +11,7 @@ from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, delete
 
 from muster.engine.ports import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
+from muster.model.once import Once
 from muster.store.database import Database, needs_transaction
 from muster.store.dialect import insert_new, lock_rows, now, update_rows
 from muster.store.tables import idempotency_key, workflow_execution
@@ -25,7 +26,15 @@ HELD: Select[Any] = (
 )
 ENDED_BADLY = (ExecutionStatus.FAILED, ExecutionStatus.CANCELLED)
 
-Asking = Mapping[str, Sequence[NewExecution]]
+
+class Ask(NamedTuple):
+    """A start, and the key that it asks for."""
+
+    id: str
+    key: Once
+
+
+Asking = Mapping[str, Sequence[Ask]]
 
 
 class Holder(NamedTuple):
@@ -36,35 +45,31 @@ class Holder(NamedTuple):
 
 
 class Claims:
-    """Who has the keys that some starts ask for, once they were claimed."""
+    """Who of some starts begins an execution, once they have claimed their keys: first that of the message
+    which asks for it, then their own. A message whose start had no luck stays with who had the key."""
 
     def __init__(self, connection: Connection, items: Sequence[NewExecution]) -> None:
-        asking = _asking(items)
-        self._holders: Mapping[str, Holder] = {}
-        if asking:
+        messages = [Ask(item.id, item.delivery) for item in items if item.delivery]
+        keys = [Ask(item.id, item.once) for item in items if item.once and item.once.hash]
+        self._others: Mapping[str, Holder] = {}
+        if messages or keys:
             needs_transaction(connection)
-            self._holders = _claim(connection, asking, now(connection))
+            self._others = _others(connection, messages, keys, now(connection))
 
     def winners(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
         """Those that begin an execution: they have no key, or are the ones that have it."""
-        return [item for item in items if self._wins(item)] if self._holders else items
+        return [item for item in items if item.id not in self._others] if self._others else items
 
     def answers(self, items: Iterable[NewExecution], begun: Mapping[str, ExecutionStatus]) -> list[Begun]:
         """What became of each start; `begun` has the statuses of those that begin."""
         return [
-            Begun(item.id, begun[item.id]) if self._wins(item) else self._duplicate(item, begun)
+            self._duplicate(self._others[item.id], begun)
+            if item.id in self._others
+            else Begun(item.id, begun[item.id])
             for item in items
         ]
 
-    def _wins(self, item: NewExecution) -> bool:
-        if item.once is None or item.once.hash is None:
-            return True
-        return self._holders[item.once.hash].id == item.id
-
-    def _duplicate(self, item: NewExecution, begun: Mapping[str, ExecutionStatus]) -> Begun:
-        assert item.once is not None, "only who asks for a key can be refused it"
-        assert item.once.hash is not None, "as above"
-        holder = self._holders[item.once.hash]
+    def _duplicate(self, holder: Holder, begun: Mapping[str, ExecutionStatus]) -> Begun:
         return Begun(holder.id, holder.status or begun[holder.id], duplicate=True)
 
 
@@ -88,22 +93,46 @@ def _forget_expired(connection: Connection, most: int) -> int:
     return len(hashes)
 
 
-def _asking(items: Sequence[NewExecution]) -> dict[str, list[NewExecution]]:
+def _others(
+    connection: Connection, messages: Sequence[Ask], keys: Sequence[Ask], at: datetime
+) -> dict[str, Holder]:
+    """Those that begin nothing, and who has begun instead."""
+    repeats = _lost(messages, _claim(connection, _asking(messages), at))
+    fresh = [ask for ask in keys if ask.id not in repeats]
+    lost = _lost(fresh, _claim(connection, _asking(fresh), at))
+    _hand_on(connection, [Ask(lost[ask.id].id, ask.key) for ask in messages if ask.id in lost])
+    return lost | {id: lost.get(holder.id, holder) for id, holder in repeats.items()}
+
+
+def _asking(asks: Sequence[Ask]) -> dict[str, list[Ask]]:
     """Those who ask for each key, in their order; the keys in the order in which everybody locks them."""
-    asking: dict[str, list[NewExecution]] = {}
-    for item in items:
-        if item.once is not None and item.once.hash is not None:
-            asking.setdefault(item.once.hash, []).append(item)
+    asking: dict[str, list[Ask]] = {}
+    for ask in asks:
+        if ask.key.hash is not None:
+            asking.setdefault(ask.key.hash, []).append(ask)
     return dict(sorted(asking.items()))
+
+
+def _lost(asks: Sequence[Ask], holders: Mapping[str, Holder]) -> dict[str, Holder]:
+    """The starts whose key another has, and who that is."""
+    return {
+        ask.id: holders[ask.key.hash]
+        for ask in asks
+        if ask.key.hash is not None and holders[ask.key.hash].id != ask.id
+    }
+
+
+def _hand_on(connection: Connection, asks: Sequence[Ask]) -> None:
+    update_rows(connection, idempotency_key, [_row(ask) for ask in asks], ("hash",))
 
 
 def _claim(connection: Connection, asking: Asking, at: datetime) -> dict[str, Holder]:
     """A key that nobody has goes to the first who asks. So does one that has expired, or, if they may, one
     whose execution ended badly."""
     held: dict[str, Holder] = {}
-    while open_keys := {key: items for key, items in asking.items() if key not in held}:
+    while open_keys := {key: asks for key, asks in asking.items() if key not in held}:
         # Waits for others who are writing one of these, and loses to those who have committed.
-        first = {key: items[0] for key, items in open_keys.items()}
+        first = {key: asks[0] for key, asks in open_keys.items()}
         held |= _written(
             insert_new(connection, idempotency_key, list(map(_row, first.values())), ("hash",)), first
         )
@@ -117,7 +146,7 @@ def _claim(connection: Connection, asking: Asking, at: datetime) -> dict[str, Ho
     return held
 
 
-def _written(keys: Iterable[tuple[Any, ...]], first: Mapping[str, NewExecution]) -> dict[str, Holder]:
+def _written(keys: Iterable[tuple[Any, ...]], first: Mapping[str, Ask]) -> dict[str, Holder]:
     return {key: Holder(first[key].id) for (key,) in keys}
 
 
@@ -126,19 +155,19 @@ def _holder(row: Row[Any]) -> Holder:
     return Holder(row.execution_id, ExecutionStatus(row.status or ExecutionStatus.COMPLETED))
 
 
-def _taker(items: Sequence[NewExecution], row: Row[Any], at: datetime) -> NewExecution | None:
+def _taker(asks: Sequence[Ask], row: Row[Any], at: datetime) -> Ask | None:
     """Who of these may have the key instead of the execution that has it."""
-    if any(item.id == row.execution_id for item in items):
+    if any(ask.id == row.execution_id for ask in asks):
         return None  # written before, by a commit whose answer got lost
     if row.expires_at is not None and row.expires_at <= at:
-        return items[0]
+        return asks[0]
     if row.status in ENDED_BADLY:
-        return next((item for item in items if item.once and item.once.retry_failed), None)
+        return next((ask for ask in asks if ask.key.retry_failed), None)
     return None
 
 
 def _taken_over(
-    connection: Connection, takers: Mapping[str, NewExecution], seen: Mapping[str, str]
+    connection: Connection, takers: Mapping[str, Ask], seen: Mapping[str, str]
 ) -> dict[str, Holder]:
     """Those keys that still belonged to whom they were seen to belong to."""
     if not takers:
@@ -149,6 +178,5 @@ def _taken_over(
     return {key: Holder(takers[key].id) for key in taken}
 
 
-def _row(item: NewExecution) -> dict[str, object]:
-    assert item.once is not None, "only who asks for a key gets one"
-    return {"hash": item.once.hash, "execution_id": item.id, "expires_at": item.once.expires_at}
+def _row(ask: Ask) -> dict[str, object]:
+    return {"hash": ask.key.hash, "execution_id": ask.id, "expires_at": ask.key.expires_at}

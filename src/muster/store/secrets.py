@@ -11,11 +11,12 @@ from muster.kit.clock import Clock
 from muster.model.problems import AuthorError, Problem
 from muster.model.registered import SecretEntry
 from muster.model.stored import AuditEntry, Page
+from muster.model.trigger import Authentication
 from muster.nodes.data_ports import NotConfigured
 from muster.store.audit import add_audit
 from muster.store.database import Database, Unavailable
 from muster.store.registry import Kind, Registry
-from muster.store.tables import data_source, secret
+from muster.store.tables import data_source, secret, workflow_trigger
 from muster.store.vault import Unreadable, Vault
 
 FRESH_SECONDS = 2.0
@@ -135,6 +136,11 @@ def password_place(institute_id: str, key: str) -> tuple[str, ...]:
     return ("data_source", institute_id, key)
 
 
+def trigger_place(institute_id: str, trigger_id: str) -> tuple[str, ...]:
+    """What a trigger's secrets are encrypted for."""
+    return ("workflow_trigger", institute_id, trigger_id)
+
+
 def _encrypt_anew(connection: Connection, vault: Vault) -> int:
     changed = 0
     for row in connection.execute(select(secret).with_for_update()).all():
@@ -150,4 +156,19 @@ def _encrypt_anew(connection: Connection, vault: Vault) -> int:
             here = [data_source.c.institute_id == row.institute_id, data_source.c.key == row.key]
             sealed = vault.seal(vault.unseal(row.password, *where), *where)
             changed += connection.execute(update(data_source).where(*here).values(password=sealed)).rowcount
+    return changed + _encrypt_triggers_anew(connection, vault)
+
+
+def _encrypt_triggers_anew(connection: Connection, vault: Vault) -> int:
+    changed = 0
+    signed = workflow_trigger.c.authentication == Authentication.HMAC.value
+    for row in connection.execute(select(workflow_trigger).where(signed).with_for_update()).all():
+        if not all(vault.is_newest(secret["sealed"]) for secret in row.secrets):
+            where = trigger_place(row.institute_id, row.id)
+            anew = [
+                secret | {"sealed": vault.seal(vault.unseal(secret["sealed"], *where), *where)}
+                for secret in row.secrets
+            ]
+            here = workflow_trigger.c.id == row.id
+            changed += connection.execute(update(workflow_trigger).where(here).values(secrets=anew)).rowcount
     return changed

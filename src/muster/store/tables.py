@@ -148,6 +148,37 @@ node_template = _table(
     PrimaryKeyConstraint("institute_id", "id"),
 )
 
+# One that came from a definition has the key of its node.
+workflow_trigger = _table(
+    "workflow_trigger",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("workflow_id", Key(ID_LENGTH), nullable=False),
+    Column("type", Key(32), nullable=False),
+    Column("trigger_event_name", Key(NAME_LENGTH)),
+    Column("topic", Key(NAME_LENGTH)),
+    Column("path", Key(NAME_LENGTH)),
+    # Those that are valid, encrypted, the newest first.
+    Column("secrets", JsonValue, nullable=False),
+    Column("filter", JsonValue),
+    Column("condition", LongText),
+    Column("authentication", Key(32), nullable=False),
+    Column("idempotency_generation_setting", JsonValue),
+    Column("status", Key(32), nullable=False),
+    Column("node_key", Key(NAME_LENGTH)),
+    Column("version", Integer, nullable=False),
+    institute(),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    # Whoever calls a path names no institute, so it can be only one's.
+    UniqueConstraint("path", name="uq_workflow_trigger_path"),
+    ForeignKeyConstraint(["workflow_id"], ["workflow.id"], name="fk_workflow_trigger_workflow"),
+    # Whom an event concerns, by its name or its topic.
+    Index("ix_workflow_trigger_event_name", "trigger_event_name"),
+    Index("ix_workflow_trigger_topic", "topic"),
+    Index("ix_workflow_trigger_workflow", "workflow_id"),
+)
+
 api_token = _table(
     "api_token",
     Column("id", Key(ID_LENGTH), nullable=False),

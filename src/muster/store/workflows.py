@@ -23,8 +23,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from muster.definitions.document import schedules_of
+from muster.definitions.document import nodes_of, schedules_of
 from muster.definitions.ports import Stale, Taken
+from muster.definitions.trigger_settings import triggers_in
 from muster.kit.clock import Clock
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, NewVersion, Page, Version, Workflow
@@ -44,6 +45,7 @@ from muster.store.tables import (
     workflow_node,
     workflow_version,
 )
+from muster.store.trigger_rows import replace_triggers
 from muster.store.types import is_storable
 
 # SQLite refuses patterns of more than 50,000 bytes.
@@ -287,6 +289,7 @@ def _begin_to_apply(connection: Connection, workflow_id: str, version_id: int, d
     tenant: str = connection.execute(whose).scalar_one()
     at = database_now(connection)
     replace_defined(connection, workflow_id, tenant, version_id, schedules_of(document), at)
+    replace_triggers(connection, workflow_id, tenant, triggers_in(nodes_of(document)), at)
 
 
 def _head(version: NewVersion, now: datetime) -> dict[str, object]:

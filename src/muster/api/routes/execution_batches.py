@@ -1,30 +1,24 @@
 """Many executions started at once: in one request, and in as few commits as they fit into."""
 
-from collections.abc import Sequence
-
-import structlog
 from fastapi import APIRouter, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described
-from muster.api.execution_shapes import BatchStarted, Duplicate, Execute, NotStarted, Rejected, Started
+from muster.api.execution_shapes import BatchStarted, Duplicate, Execute, Rejected, Started
 from muster.api.guard import Operator
 from muster.api.parts import Given, Parts
-from muster.api.problems import Code, Refused, our_fault, wrong
+from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_value, shaped
+from muster.api.rejections import check_written, rejected
 from muster.api.routes.executions import KeyHeader, check_key_header, start_of
-from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
-from muster.definitions.library import NotFound
-from muster.engine.control import Conflict, Start
+from muster.engine.control import Start
 from muster.engine.idempotency import key_of_request
-from muster.engine.ports import Begun, NotWritten
+from muster.engine.ports import Begun
 from muster.model.access import Role
 from muster.model.json import Json
-from muster.model.problems import AuthorError
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
-_log = structlog.get_logger("muster.api")
 
 MOST = 1000
 _ITEM = {"$ref": "#/components/schemas/Execute"}
@@ -57,7 +51,7 @@ async def execute_batch(request: Request, caller: Operator, parts: Given, key: K
     starts = [start for start in wanted if isinstance(start, Start)]
     came = iter(await parts.control.start_all(starts, caller))
     outcomes = [next(came) if isinstance(start, Start) else start for start in wanted]
-    _check_written(outcomes)
+    check_written(outcomes)
     return answer(BatchStarted(results=[_result(outcome, parts) for outcome in outcomes]), 202)
 
 
@@ -80,44 +74,9 @@ def _read(item: Json, header: str | None, place: int) -> Start | Refused:
         return refused
 
 
-def _check_written(outcomes: Sequence[Begun | BaseException]) -> None:
-    """If nothing at all could be written, that is the answer."""
-    away = [outcome for outcome in outcomes if isinstance(outcome, NotWritten)]
-    if away and len(away) == len(outcomes):
-        raise away[0]
-
-
 def _result(outcome: Begun | BaseException, parts: Parts) -> Started | Duplicate | Rejected:
     if isinstance(outcome, Begun):
         if outcome.duplicate:
             return Duplicate(execution_id=outcome.id)
         return Started(execution_id=outcome.id, status=outcome.status)
-    refused = _refused(outcome, parts)
-    errors = [ProblemEntry.model_validate(problem) for problem in refused.problems]
-    return Rejected(error=NotStarted(code=refused.code, message=refused.detail, errors=errors))
-
-
-def _refused(error: BaseException, parts: Parts) -> Refused:
-    match error:
-        case Refused():
-            return error
-        case NotFound():
-            return Refused(Code.NOT_FOUND, f"{error}.")
-        case Conflict():
-            return Refused(Code.CONFLICT, f"{error}.")
-        case AuthorError():
-            return Refused(Code.INVALID_BODY, str(error), problems=error.problems)
-        case NotWritten() if isinstance(error.__cause__, parts.unavailable):
-            return Refused(Code.UNAVAILABLE, "The database could not be written. Nothing was written.")
-        case NotWritten():
-            return Refused(
-                Code.OUTCOME_UNKNOWN, "The database left during the commit: look before you repeat."
-            )
-        case Exception() if isinstance(error, parts.unavailable):
-            return Refused(Code.UNAVAILABLE, "The database could not be reached. Nothing was written.")
-        case Exception():
-            # Others have started: who asked must hear of them.
-            _log.error("an execution of a batch could not be started", exc_info=error)
-            return our_fault()
-        case _:
-            raise error
+    return rejected(outcome, parts)

@@ -17,6 +17,7 @@ from muster.app.cli.records import node_types, tokens, workflows
 from muster.app.cli.running import run
 from muster.app.cli.schedules import schedules
 from muster.app.cli.serving import serve
+from muster.app.cli.triggers import triggers
 
 _EPILOGUE = (
     "Exit codes: 0 all is well; 1 what was checked is wrong (an invalid definition, an expression that "
@@ -47,6 +48,7 @@ app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")
 app.add_typer(idempotency, name="idempotency")
 app.add_typer(schedules, name="schedules")
+app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(node_types, name="node-types")
 app.add_typer(demo, name="demo")

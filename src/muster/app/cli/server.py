@@ -25,11 +25,12 @@ def call(
     params: Mapping[str, str] | None = None,
     body: object = None,
 ) -> Any:  # whatever JSON the server answers
-    """The server's answer. What it refuses ends the command with its sentence."""
+    """The server's answer; None if it has nothing to say. What it refuses ends the command with its
+    sentence."""
     with _client(server, token) as client:
         answer = client.request(method, path, params=params, json=body)
     _check(answer)
-    return answer.json()
+    return answer.json() if answer.content else None
 
 
 def followed(server: str | None, token: str | None, path: str, last: str) -> Iterator[tuple[str, str, str]]:

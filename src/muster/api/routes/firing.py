@@ -1,0 +1,166 @@
+"""Firing triggers: by id, by event name, by path. Who may do so, each trigger says itself."""
+
+from dataclasses import replace
+from typing import Annotated, assert_never
+
+import structlog
+from fastapi import APIRouter, Path, Request, Response
+
+from muster.api.auth import AuthError
+from muster.api.auth.signatures import ID, Signed, verify_signature
+from muster.api.describe import described, json_body
+from muster.api.fired import decided, decided_several
+from muster.api.guard import count, recognised
+from muster.api.parts import Given, Parts
+from muster.api.payloads import context_of, event_id_of, payload_of
+from muster.api.problems import Code, Refused, wrong
+from muster.api.reading import read_value, shaped
+from muster.api.routes.executions import Wait
+from muster.api.strict import StrictRoute
+from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
+from muster.engine.triggering import Event, Startable
+from muster.model.access import Role
+from muster.model.trigger import Authentication
+
+router = APIRouter(route_class=StrictRoute, tags=["triggers"])
+# Whoever calls a path sends what they send: names that are not known are passed over.
+open_router = APIRouter(tags=["triggers"])
+
+_log = structlog.get_logger("muster.triggers")
+
+PATH = "/api/workflow/trigger"
+_EXAMPLE = {
+    "eventName": "LEARNER_BATCH_ENROLLMENT",
+    "eventId": "enrolment-4711",
+    "context": {"userId": "u1", "sessionId": "s1"},
+}
+_ANY = {"application/json": {"schema": {}, "example": {"userId": "u1"}}}
+_PROBLEMS = (
+    Code.UNAUTHENTICATED,
+    Code.FORBIDDEN,
+    Code.RATE_LIMITED,
+    Code.PROVIDER_UNAVAILABLE,
+    Code.INVALID_BODY,
+    Code.INVALID_PARAMETER,
+    Code.UNSUPPORTED_MEDIA_TYPE,
+    Code.NOT_FOUND,
+    Code.CONFLICT,
+    Code.UNAVAILABLE,
+    Code.OUTCOME_UNKNOWN,
+)
+_NOTES = (
+    "202: an execution was started. 200: `SKIPPED`, and why; or, with `?wait=`, its result. A trigger with "
+    "the authentication `JWT` needs the role `producer`; with `HMAC`, a signature after the Standard "
+    "Webhooks convention; with `NONE`, nothing."
+)
+
+TriggerPath = Annotated[str, Path(description="A trigger's path. It may have several parts.")]
+
+
+@router.post(
+    PATH,
+    summary="Fire a trigger, or all triggers of an event",
+    **described(
+        FiredOneOrSeveral,
+        *_PROBLEMS,
+        status=202,
+        body=json_body(Fire, _EXAMPLE),
+        also={200: SkippedOrEnded},
+        notes=f"{_NOTES} An event name always needs the role `producer`; several triggers of that name are "
+        "each decided on their own, and answered as `results`.",
+    ),
+)
+async def fire(request: Request, parts: Given, wait: Wait = None) -> Response:
+    value = await read_value(request, parts.body_limit)
+    body = shaped(value, Fire)
+    if (body.trigger_id is None) == (body.event_name is None):
+        raise wrong("", "There should be a `triggerId` or an `eventName`, and not both.")
+    context = dict(body.context)
+    payload = payload_of(context, request.headers.items(), request.query_params)
+    event = Event(context, payload, parts.clock.now(), body.event_name, body.event_id, pointer="/context")
+    if body.trigger_id is not None:
+        trigger = await parts.triggering.by_id(body.trigger_id)
+        if trigger is None:
+            raise _none(parts, "There is no such trigger.")
+        return await _fire(parts, trigger, event, await _let_in(request, parts, trigger), wait)
+    caller = await recognised(request, Role.PRODUCER)
+    decisions = await parts.triggering.offer(caller.institute_id, event)
+    if not decisions:
+        raise _none(parts, "No trigger is there for this event.")
+    if len(decisions) > 1:
+        return await decided_several(decisions, parts, caller.institute_id, wait)
+    [decision] = decisions.values()
+    if isinstance(decision, BaseException):
+        raise decision
+    return await decided(decision, parts, caller.institute_id, wait)
+
+
+@open_router.post(
+    f"{PATH}/{{path:path}}",
+    summary="Fire the trigger of a path",
+    **described(
+        Fired,
+        *_PROBLEMS,
+        status=202,
+        body=_ANY,
+        body_optional=True,
+        also={200: SkippedOrEnded},
+        notes=f"{_NOTES} Any JSON is taken, and none; its fields are the context.",
+    ),
+)
+async def fire_path(request: Request, path: TriggerPath, parts: Given, wait: Wait = None) -> Response:
+    trigger = await parts.triggering.by_path(path)
+    if trigger is None:
+        raise _none(parts, "No trigger has this path.")
+    signed = await _let_in(request, parts, trigger)
+    # Some senders have nothing to say but that something has happened.
+    body = await read_value(request, parts.body_limit) if await request.body() else None
+    payload = payload_of(body, request.headers.items(), request.query_params)
+    event_id = request.headers.get(ID) or event_id_of(body)
+    event = Event(context_of(body), payload, parts.clock.now(), trigger.settings.event_name, event_id)
+    return await _fire(parts, trigger, event, signed, wait)
+
+
+async def _fire(
+    parts: Parts, trigger: Startable, event: Event, signed: Signed | None, wait: float | None
+) -> Response:
+    if signed is not None:
+        event = replace(event, id=signed.id, delivery=signed.id)
+    return await decided(await parts.triggering.fire(trigger, event), parts, trigger.institute_id, wait)
+
+
+async def _let_in(request: Request, parts: Parts, trigger: Startable) -> Signed | None:
+    """Whether this request may fire the trigger, and what was signed, if it is signed."""
+    try:
+        match trigger.settings.authentication:
+            case Authentication.JWT:
+                caller = await recognised(request, Role.PRODUCER)
+                if caller.institute_id not in (None, trigger.institute_id):
+                    raise _none(parts, "There is no such trigger.")
+                return None
+            case Authentication.HMAC:
+                return await _signed(request, parts, trigger)
+            case Authentication.NONE:
+                count(parts, f"trigger {trigger.id}")
+                return None
+            case _:
+                assert_never(trigger.settings.authentication)
+    except AuthError:
+        parts.triggering.told("unauthenticated")
+        raise
+
+
+async def _signed(request: Request, parts: Parts, trigger: Startable) -> Signed:
+    body = await request.body()
+    try:
+        signed = verify_signature(trigger.secrets, request.headers, body, parts.clock.now())
+    except AuthError as refused:
+        _log.info("request not signed", trigger_id=trigger.id, reason=refused.reason)
+        raise
+    count(parts, f"trigger {trigger.id}")
+    return signed
+
+
+def _none(parts: Parts, detail: str) -> Refused:
+    parts.triggering.told("not_found")
+    return Refused(Code.NOT_FOUND, detail)

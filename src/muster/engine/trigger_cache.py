@@ -1,0 +1,60 @@
+"""Triggers kept in memory: whoever fires one often reads it once a second."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from muster.engine.triggering import Startable, Startables
+from muster.kit.shared import Shared
+
+FRESH_SECONDS = 1.0
+MOST_KEPT = 10_000
+
+_Key = tuple[str, str | None, str]
+
+
+class KeptStartables:
+    """`Startables` by way of others. What this process changes is seen at once, if it says so with `forget`;
+    what others change is seen within a second."""
+
+    def __init__(self, behind: Startables, monotonic: Callable[[], float]) -> None:
+        self._behind, self._monotonic = behind, monotonic
+        self._kept: OrderedDict[_Key, tuple[float, Sequence[Startable]]] = OrderedDict()
+        self._looks = Shared[_Key, Sequence[Startable]](self._look)
+        self._forgotten = 0
+
+    def forget(self) -> None:
+        """Something has changed."""
+        self._forgotten += 1
+        self._kept.clear()
+
+    async def by_id(self, trigger_id: str) -> Startable | None:
+        return next(iter(await self._get(("id", None, trigger_id))), None)
+
+    async def by_path(self, path: str) -> Startable | None:
+        return next(iter(await self._get(("path", None, path))), None)
+
+    async def by_event(self, institute_id: str | None, name: str) -> Sequence[Startable]:
+        return await self._get(("event", institute_id, name))
+
+    async def _get(self, key: _Key) -> Sequence[Startable]:
+        kept = self._kept.get(key)
+        if kept is not None and self._monotonic() - kept[0] < FRESH_SECONDS:
+            return kept[1]
+        return await self._looks.get(key)
+
+    async def _look(self, key: _Key) -> Sequence[Startable]:
+        began, forgotten = self._monotonic(), self._forgotten
+        found = await self._read(key)
+        if forgotten == self._forgotten:  # else it may be what was there before the change
+            self._kept[key] = (began, found)
+            self._kept.move_to_end(key)
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return found
+
+    async def _read(self, key: _Key) -> Sequence[Startable]:
+        kind, institute_id, name = key
+        if kind == "event":
+            return await self._behind.by_event(institute_id, name)
+        found = await (self._behind.by_id(name) if kind == "id" else self._behind.by_path(name))
+        return [] if found is None else [found]

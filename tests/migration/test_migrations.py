@@ -12,16 +12,21 @@ from migration.rows_by_revision import ROWS, count_rows, put_rows
 from muster.store import migrations
 from muster.store.database import Database
 from muster.store.migrations import MigrationFailed, NewerSchema, migrate
+from muster.store.migrations.making import in_order
 from muster.store.migrations.runner import revisions
 from muster.store.open import open_database
 from muster.store.tables import metadata
 
-EVERY_REVISION = [script.revision for script in revisions()]
+EVERY_REVISION = list(revisions())
 
 
 def differences(connection: Connection) -> list[object]:
     context = MigrationContext.configure(connection, opts={"compare_type": True})
     return list(compare_metadata(context, metadata))
+
+
+def test_revisions_are_named_in_the_order_in_which_they_follow_each_other() -> None:
+    assert in_order() == EVERY_REVISION
 
 
 async def test_an_empty_database_is_brought_to_the_newest_revision(empty: Database) -> None:

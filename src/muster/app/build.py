@@ -246,7 +246,7 @@ async def missing_revisions(settings: Settings) -> list[str]:
     """
     file = sqlite_file(settings)
     if file is not None and not file.exists():
-        return [script.revision for script in revisions()]
+        return list(revisions())
     async with _database(settings) as database:
         return await _pending(settings, database)
 

@@ -2,18 +2,19 @@
 or not at all. MariaDB commits by itself after each statement that changes the schema: its revisions are
 written so that they can be run again after they stopped half-way."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from alembic.script import Script, ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, column, inspect, select, table
 from sqlalchemy.exc import SQLAlchemyError
 
 from muster.store.database import Database
 from muster.store.dialect import one_at_a_time
 from muster.store.failures import is_gone, must_give_way, reason
+
+# Where Alembic notes which revision was made last.
+NOTED = table("alembic_version", column("version_num"))
 
 
 class NewerSchema(Exception):
@@ -49,7 +50,7 @@ async def current(database: Database) -> str | None:
 async def pending(database: Database) -> list[str]:
     """The revisions that the database lacks, in the order they will be made. Raises `NewerSchema`."""
     at = await database.read(_current)
-    return [script.revision for script in _after(at)]
+    return list(_after(at))
 
 
 def _step(connection: Connection, to: str | None) -> str | None:
@@ -59,44 +60,40 @@ def _step(connection: Connection, to: str | None) -> str | None:
         if not missing or (to is not None and at == to):
             return None
         _make(connection, missing[0], at)
-        return missing[0].revision
+        return missing[0]
 
 
-def _make(connection: Connection, script: Script, at: str | None) -> None:
-    context = MigrationContext.configure(connection)
+def _make(connection: Connection, revision: str, at: str | None) -> None:
+    from muster.store.migrations.making import make  # few starts have anything to make
+
     try:
-        # Handed over instead of Alembic's global `op`: two databases may be migrated at once.
-        script.module.upgrade(Operations(context))
+        make(connection, revision)
     except SQLAlchemyError as error:
         if is_gone(error) or must_give_way(error):
             raise
         raise MigrationFailed(
-            f"revision {script.revision!r} could not be made: {reason(error)}. "
+            f"revision {revision!r} could not be made: {reason(error)}. "
             f"The database stays at {at or 'no revision'!r}; mend the cause and migrate again"
         ) from error
-    context.stamp(_scripts(), script.revision)
 
 
 def _current(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    if not inspect(connection).has_table(NOTED.name):
+        return None
+    return connection.scalar(select(NOTED.c.version_num))
 
 
-def _after(at: str | None) -> list[Script]:
+def _after(at: str | None) -> Sequence[str]:
     known = revisions()
     if at is None:
         return known
-    names = [script.revision for script in known]
-    if at not in names:
+    if at not in known:
         raise NewerSchema(at)
-    return known[names.index(at) + 1 :]
+    return known[known.index(at) + 1 :]
 
 
 @cache
-def revisions() -> list[Script]:
-    """Every revision, oldest first."""
-    return list(_scripts().walk_revisions())[::-1]
-
-
-@cache
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(str(Path(__file__).parent))
+def revisions() -> Sequence[str]:
+    """Every revision, oldest first: their files are named after them, in their order."""
+    files = (Path(__file__).parent / "versions").glob("r*.py")
+    return sorted(file.stem.removeprefix("r") for file in files)

@@ -165,3 +165,20 @@ async def test_more_leases_are_renewed_and_let_go_of_than_a_statement_can_name(h
     shortest = await house.database.read(lambda connection: connection.execute(until).scalar_one())
     assert shortest > at + timedelta(seconds=20)
     assert await house.executions.release("here/1") == len(there)
+
+
+async def test_where_others_go_down_without_it_an_execution_has_further_chances(
+    house: House, told: Deadly
+) -> None:
+    await house.define(chain(node("a")))
+    told.is_down = True
+    execution = await put(house)
+    for number in range(5):
+        await house.executions.claim_abandoned(f"gone/{number}", 1, number)
+        await change(house, lease_until=NOON)
+    for number in range(10):
+        await house.executions.end_leases(f"there/{number}", "there/")
+    told.is_down = False
+    assert await house.instance.take_abandoned() == 1
+    await house.instance.ended(execution)
+    assert (await house.row(execution))["status"] == "COMPLETED"

@@ -223,7 +223,7 @@ MUTANTS = [
     Mutant(
         "what brings its owners down is given up",
         "engine/taking.py",
-        "        if owned.takeovers <= self._most_takeovers:\n            return live, todo\n",
+        "        if not await self._is_given_up(owned):\n            return live, todo\n",
         "        if True:\n            return live, todo\n",
         f"{GUARDS} given_up_is_not_run_again and sqlite",
     ),

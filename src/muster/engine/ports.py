@@ -304,8 +304,13 @@ class Executions(Protocol):
         ...
 
     async def end_leases(self, owner: str, prefix: str) -> None:
-        """Let the leases of other owners be over whose names begin so: they are earlier incarnations of this
-        one."""
+        """This owner has started: let the leases of others be over whose names begin so, since they are its
+        earlier incarnations."""
+        ...
+
+    async def starts_since_takeover(self, execution_id: str) -> int:
+        """How many owners have started since this was taken over for the first time without having made
+        progress since."""
         ...
 
     async def release(self, owner: str) -> int:

@@ -18,6 +18,7 @@ from muster.engine.ports import (
 )
 from muster.engine.program import Program
 from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
+from muster.engine.trials import is_given_up
 from muster.kit.backoff import until_it_works
 from muster.kit.clock import Clock
 from muster.model.aside import Unread
@@ -92,19 +93,22 @@ class Taking:
 
     async def _taken_over(self, owned: OwnedExecution, program: Program) -> TakenUp:
         live, todo = await self._rebuilt(owned, program)
-        if owned.takeovers <= self._most_takeovers:
+        if not await self._is_given_up(owned):
             return live, todo
-        return live, live.happen(GivenUp(self._poisoned), self._clock.now())
+        live.takeovers = 0  # it is on trial no more
+        return live, live.happen(GivenUp(_poisoned(owned)), self._clock.now())
 
-    @property
-    def _poisoned(self) -> Failure:
-        return Failure("Poisoned", f"taken over {self._most_takeovers} times without making progress")
+    async def _is_given_up(self, owned: OwnedExecution) -> bool:
+        if owned.takeovers <= self._most_takeovers:
+            return False
+        starts = await self._executions.starts_since_takeover(owned.id)
+        return is_given_up(owned.takeovers, starts, self._most_takeovers)
 
     async def _give_up(self, owned: OwnedExecution, program: Program) -> None:
         """End one that cannot even be taken up, as it is, if that has been tried often enough."""
         if owned.takeovers > self._most_takeovers:
             with suppress(Lost, NotWritten):
-                await self._executions.write(_end_as_it_is(owned, program, self._poisoned))
+                await self._executions.write(_end_as_it_is(owned, program, _poisoned(owned)))
                 self._tell()
 
     async def _rebuilt(self, owned: OwnedExecution, program: Program) -> TakenUp:
@@ -122,6 +126,10 @@ class Taking:
             await until_it_works(
                 lambda: self._executions.put_off(taken, pause, is_takeover), NotWritten, _tell_away
             )
+
+
+def _poisoned(owned: OwnedExecution) -> Failure:
+    return Failure("Poisoned", f"taken over {owned.takeovers - 1} times without making progress")
 
 
 def _end_as_it_is(owned: OwnedExecution, program: Program, failure: Failure) -> Progress:

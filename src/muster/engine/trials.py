@@ -20,12 +20,20 @@ HEAD_START = 1.0
 
 
 def company(takeovers: int, most: int) -> int | None:
-    """How many may be on trial together, of whom one is taken over for this many'th time: at the `most`th it
-    is alone. None: as many as there are. Who lost an owner for the first time is hardly a suspect, and who
-    lost too many is not tried but given up."""
-    if takeovers > most or (takeovers == 1 and most > 1):
+    """How many may be on trial together, of whom one is taken over for this many'th time: from the `most`th
+    on it is alone. None: as many as there are. Who lost an owner for the first time is hardly a suspect."""
+    if takeovers == 1 and most > 1:
         return None
-    return COMPANY[min(most - takeovers, len(COMPANY) - 1)]
+    return COMPANY[min(max(most - takeovers, 0), len(COMPANY) - 1)]
+
+
+def is_given_up(takeovers: int, starts: int, most: int) -> bool:
+    """Whether one that is taken over for this many'th time is not driven any more. Of the instances that have
+    started since the first time, as many follow those that it may have brought down. If half as many again
+    went down without it, it is more likely unlucky than to blame, and is tried as often again at most."""
+    if takeovers <= most:
+        return False
+    return takeovers > 2 * most or 2 * starts < 3 * takeovers
 
 
 def room(takeovers: int, on_trial: Sequence[int], most: int) -> int | None:
@@ -40,5 +48,5 @@ def room(takeovers: int, on_trial: Sequence[int], most: int) -> int | None:
 
 def is_on_trial(takeovers: int, most: int, seconds: float) -> bool:
     """Whether one that has made no progress in so many seconds since this takeover keeps others waiting."""
-    patience = LAST_PATIENCE if takeovers == most else PATIENCE
+    patience = LAST_PATIENCE if takeovers >= most else PATIENCE
     return takeovers > 0 and company(takeovers, most) is not None and seconds < patience

@@ -316,7 +316,11 @@ class ExecutionRepository:
 
     async def end_leases(self, owner: str, prefix: str) -> None:
         earlier = and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)
+        await self._write(partial(leases.note_start, owner=owner))
         await self._bit_by_bit(partial(leases.end_leases, whose=earlier))
+
+    async def starts_since_takeover(self, execution_id: str) -> int:
+        return await self._read(partial(leases.starts_since_takeover, execution_id=execution_id))
 
     async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
         return await self._read(lambda connection: read_values(connection, execution_id, digests))

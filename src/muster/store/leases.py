@@ -7,13 +7,27 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, and_, bindparam, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 
-from muster.store.dialect import Claim, now
-from muster.store.tables import workflow_execution
+from muster.store.dialect import Claim, insert_new, now
+from muster.store.tables import execution_takeover, instance_start, workflow_execution
 from muster.store.types import UtcTime
 
 E = workflow_execution.c
+T = execution_takeover.c
+I = instance_start.c  # noqa: E741 - as the other tables' columns, by the table's first letter
+REMEMBERED = timedelta(hours=6)
 AT_ONCE = 2000
 # A lease that is over was so before the moment that it is looked at.
 OVER = timedelta(microseconds=1)
@@ -51,6 +65,19 @@ def release(connection: Connection, owner: str) -> int:
     mine = connection.scalars(HELD_AT_ALL, {"held_by": owner}).all()
     connection.execute(RELEASED, {"ids": mine, "at": now(connection)})
     return len(mine)
+
+
+def note_start(connection: Connection, owner: str) -> None:
+    """An instance has started; what is long ago concerns nobody."""
+    at = now(connection)
+    connection.execute(delete(instance_start).where(I.started_at < at - REMEMBERED))
+    insert_new(connection, instance_start, [{"owner": owner, "started_at": at}], ("owner",))
+
+
+def starts_since_takeover(connection: Connection, execution_id: str) -> int:
+    """How many have started since an execution was taken over first, as far as it has made no progress."""
+    first = select(func.min(T.taken_at)).where(T.execution_id == execution_id).scalar_subquery()
+    return connection.execute(select(func.count()).where(I.started_at > first)).scalar_one()
 
 
 def end_leases(connection: Connection, whose: ColumnElement[bool]) -> int:

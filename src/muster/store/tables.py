@@ -603,6 +603,15 @@ execution_takeover = _table(
     PrimaryKeyConstraint("execution_id", "fence"),
 )
 
+# Every start of an instance, lately: each follows an end, or a fall.
+instance_start = _table(
+    "instance_start",
+    Column("owner", Key(NAME_LENGTH), nullable=False),
+    Column("started_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("owner"),
+    Index("ix_instance_start_started_at", "started_at"),
+)
+
 dead_letter = _table(
     "dead_letter",
     # In the order in which they were written.

@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.engine.trials import LAST_PATIENCE, PATIENCE, company, is_on_trial, room
+from muster.engine.trials import LAST_PATIENCE, PATIENCE, company, is_given_up, is_on_trial, room
 
 FIRST = 1
 MOST = 5
@@ -16,7 +16,7 @@ def test_who_lost_an_owner_once_is_taken_over_with_all_others() -> None:
 
 
 def test_company_shrinks_with_every_takeover_until_the_last_is_alone() -> None:
-    assert [company(takeovers, MOST) for takeovers in range(1, 7)] == [None, 16, 2, 1, 1, None]
+    assert [company(takeovers, MOST) for takeovers in range(1, 7)] == [None, 16, 2, 1, 1, 1]
 
 
 def test_where_one_takeover_is_the_last_it_is_alone_from_the_first() -> None:
@@ -24,8 +24,11 @@ def test_where_one_takeover_is_the_last_it_is_alone_from_the_first() -> None:
     assert room(1, [1], 1) == 0
 
 
-def test_who_is_given_up_needs_no_room() -> None:
-    assert room(MOST + 1, [MOST], MOST) is None
+def test_who_goes_down_five_times_is_given_up_unless_others_do_so_without_it() -> None:
+    assert not is_given_up(MOST, 0, MOST)
+    assert is_given_up(MOST + 1, MOST + 1, MOST), "every start follows one that it may have brought down"
+    assert not is_given_up(MOST + 1, 2 * MOST, MOST), "many go down without it"
+    assert is_given_up(2 * MOST + 1, 1000, MOST), "but not for ever"
 
 
 @given(st.integers(2, 9), st.lists(st.integers(2, 9), max_size=80))
@@ -45,9 +48,8 @@ def test_patience_ends_and_lasts_longest_for_the_last_trial() -> None:
     assert not is_on_trial(MOST, MOST, LAST_PATIENCE + 1)
 
 
-def test_who_made_progress_or_is_given_up_is_not_on_trial() -> None:
+def test_who_made_progress_is_not_on_trial() -> None:
     assert not is_on_trial(0, MOST, 0.0)
-    assert not is_on_trial(MOST + 1, MOST, 0.0)
     assert not is_on_trial(FIRST, MOST, 0.0)
 
 

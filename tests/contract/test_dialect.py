@@ -19,6 +19,7 @@ from muster.store.dialect import (
     lock_rows,
     now,
     one_at_a_time,
+    present,
     upsert,
     utc_now,
     violated_key,
@@ -114,6 +115,23 @@ async def test_locked_rows_come_in_the_order_of_their_keys_without_those_that_ar
         lambda c: lock_rows(c, node_template, "id", ["c", "nobody", "a"], ("id", "version"))
     )
     assert [(row.id, row.version) for row in found] == [("a", 1), ("c", 1)]
+
+
+async def test_values_that_are_in_a_column_are_told_from_those_that_are_not(database: Database) -> None:
+    await database.write(lambda c: insert_rows(c, node_template, template_rows("a", "b")))
+    assert await database.read(lambda c: present(c, node_template, "id", ["b", "none", "a"])) == {"a", "b"}
+    assert await database.read(lambda c: present(c, node_template, "id", [])) == set()
+
+
+async def test_times_of_new_rows_can_be_told_by_how_far_they_are_from_now(database: Database) -> None:
+    """By the database's clock, whatever the caller's says."""
+    row = token_row("t", created_at=timedelta(), expires_at=timedelta(hours=1))
+    times = ("created_at", "expires_at")
+    await database.write(lambda c: insert_new(c, api_token, [row], ("id",), times))
+    found = await database.read(lambda c: c.execute(select(api_token)).one())
+    at = await database.read(now)
+    assert at - timedelta(minutes=10) < found.created_at <= at
+    assert found.expires_at - found.created_at == timedelta(hours=1)
 
 
 async def test_whoever_wants_a_locked_row_waits_and_sees_what_became_of_it(database: Database) -> None:

@@ -254,6 +254,19 @@ def _lock(table: Table, key: str, columns: tuple[str, ...]) -> Select[Any]:
     return select(*(table.c[name] for name in columns)).where(found).order_by(table.c[key]).with_for_update()
 
 
+def present(connection: Connection, table: Table, column: str, values: Sequence[str]) -> set[str]:
+    """Those of the values that some row has in this column, which has an index."""
+    if connection.dialect.name == "postgresql":
+        return postgres.present(connection, table, column, values)
+    return set(connection.scalars(_present(table, column), {"wanted": values}))
+
+
+@lru_cache(maxsize=64)
+def _present(table: Table, column: str) -> Select[Any]:
+    found = table.c[column]
+    return select(found).where(found.in_(bindparam("wanted", expanding=True))).distinct()
+
+
 class Claim:
     """Changes the rows that `chosen` finds (it selects their primary key) and gives them back as changed.
 

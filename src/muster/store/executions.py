@@ -44,7 +44,7 @@ from muster.store.answers import FREE_TO_TAKE
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
-from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, update_rows
+from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, present, update_rows
 from muster.store.execution_rows import FROM_NOW, new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
@@ -66,7 +66,6 @@ S = execution_signal.c
 # Statements are made once: that takes several times as long as running them.
 AT = bindparam("at", type_=UtcTime())
 IDS: BindParameter[Any] = bindparam("ids", expanding=True)
-REACHED = select(S.execution_id).where(S.execution_id.in_(IDS)).distinct()
 SIGNALS = (
     select(execution_signal)
     .join(workflow_execution, E.id == S.execution_id)
@@ -237,7 +236,7 @@ def _failed(item: Progress) -> bool:
 
 
 def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
-    return set(connection.scalars(REACHED, {"ids": ids}))
+    return present(connection, execution_signal, "execution_id", ids)
 
 
 class ExecutionRepository:

@@ -56,6 +56,12 @@ def lock(
     return connection.exec_driver_sql(statement, (orjson.dumps(wanted).decode(),)).all()
 
 
+def present(connection: Connection, table: Table, column: str, values: Sequence[str]) -> set[str]:
+    # One statement for any number of values: `IN` would be another for each number, prepared anew.
+    statement = _present(table, column, connection.dialect)
+    return {row[0] for row in connection.exec_driver_sql(statement, (orjson.dumps(values).decode(),))}
+
+
 def run(
     connection: Connection, statement: str, document: object, table: Table, names: Names, rows: Rows
 ) -> Sequence[Row[Any]]:
@@ -126,6 +132,15 @@ def _update(table: Table, names: Names, key: Names, dialect: Dialect) -> str:
     values = ", ".join(f"{columns[name]} = new.{columns[name]}" for name in names if name not in key)
     found = " AND ".join(f"{name_of}.{columns[name]} = new.{columns[name]}" for name in key)
     return f"UPDATE {name_of} SET {values} FROM {record(table, names, dialect)} WHERE {found}"
+
+
+@lru_cache(maxsize=64)
+def _present(table: Table, column: str, dialect: Dialect) -> str:
+    name = quoted(dialect, [column])
+    some = f"SELECT FROM {dialect.identifier_preparer.format_table(table)} WHERE {name} = wanted.value"
+    return (
+        f"SELECT value FROM json_array_elements_text($1::text::json) AS wanted (value) WHERE EXISTS ({some})"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -48,22 +48,22 @@ MUTANTS = [
     Mutant(
         "the key of a start",
         "store/once.py",
-        "        return self._holders[item.once.hash].id == item.id\n",
-        "        return True\n",
+        "        if ask.key.hash is not None and holders[ask.key.hash].id != ask.id\n",
+        "        if False\n",
         f"{ONCE} told_of_it and sqlite",
     ),
     Mutant(
         "the key of a start, under faults",
         "store/once.py",
-        "        return self._holders[item.once.hash].id == item.id\n",
-        "        return True\n",
+        "        if ask.key.hash is not None and holders[ask.key.hash].id != ask.id\n",
+        "        if False\n",
         "sim starts 20",
     ),
     Mutant(
         "a start whose answer got lost has its key",
         "store/once.py",
-        "    if any(item.id == row.execution_id for item in items):\n        return None",
-        "    if any(item.id == row.execution_id for item in items):\n        return items[0]",
+        "    if any(ask.id == row.execution_id for ask in asks):\n        return None",
+        "    if any(ask.id == row.execution_id for ask in asks):\n        return asks[0]",
         f"{ONCE} no_duplicate_of_itself and sqlite",
     ),
     Mutant(

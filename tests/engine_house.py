@@ -19,6 +19,7 @@ from muster.engine.state import Failure, Phase
 from muster.expr import compile_template
 from muster.kit.clock import Clock
 from muster.kit.ids import TimeOrderedIds
+from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue, NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, Node
@@ -85,13 +86,13 @@ def sleep(params: JsonObject, call: Call) -> Outcome:
     assert isinstance(seconds, int | float)
     if call.woken:
         return Done({"slept": seconds})
-    return Suspend(Phase.PAUSED, "paused", call.now + timedelta(seconds=seconds))
+    return Suspend(Phase.PAUSED, NodeStatus.PAUSED, call.now + timedelta(seconds=seconds))
 
 
 def ask(params: JsonObject, call: Call) -> Outcome:
     if call.woken:
         return Done({"answer": call.answer})
-    return Suspend(Phase.WAITING, "waiting_for_task", None)
+    return Suspend(Phase.WAITING, NodeStatus.WAITING_FOR_TASK, None)
 
 
 def node(node_id: str, kind: str = "TELL", **facts: object) -> Node:

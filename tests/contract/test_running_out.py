@@ -10,6 +10,7 @@ from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done, Outcome, Suspend, Visit
 from muster.engine.ports import Closing, Signal
 from muster.engine.state import Phase
+from muster.model.execution import NodeStatus
 from muster.model.json import Json
 from muster.store.database import Database
 
@@ -43,7 +44,7 @@ async def test_nothing_is_woken_by_its_time_that_others_may_still_answer(
             happened.append("woken")
             return Done(), None
         due = visit.call.now + ticks * TICK
-        return Suspend(Phase.WAITING, "waiting_for_task", due, correlation="c"), None
+        return Suspend(Phase.WAITING, NodeStatus.WAITING_FOR_TASK, due, correlation="c"), None
 
     monkeypatch.setattr(house.executions, "expire", noted)
     house.openers["ASK"] = wait

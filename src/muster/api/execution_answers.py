@@ -17,7 +17,7 @@ from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.aside import linked
-from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow
+from muster.model.execution import WAITS, ExecutionDetail, ExecutionRow, NodeRow
 from muster.model.json import Json
 
 KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow"}
@@ -40,7 +40,7 @@ def _waits(control: Control, found: ExecutionDetail, types: dict[str, str]) -> l
     tokens = control.parked(found)
     if found.row.status not in (ExecutionStatus.RUNNING, ExecutionStatus.RESUMING):
         return [_wait(types, token.node, token.phase, token.correlation, token.due) for token in tokens]
-    waiting = [row for row in found.nodes if row.completed_at is None and row.status.startswith("waiting")]
+    waiting = [row for row in found.nodes if row.completed_at is None and row.status in WAITS]
     return [_wait(types, row.node_id, "waiting", _correlation(row), row.due_at) for row in waiting]
 
 

@@ -113,7 +113,7 @@ def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
     The failed visit keeps its number, so that what its journal holds as done is not done again.
     """
     tokens = tuple(
-        token._replace(phase=Phase.READY, due=None, woken=False, attempt=1, correlation="")
+        _anew(token)._replace(phase=Phase.READY, due=None, attempt=1)
         if token.phase is Phase.FAILED or token.phase in PARKED
         else token
         for token in state.tokens
@@ -161,9 +161,13 @@ def _retrying(state: State, event: Retrying) -> State:
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    again = token._replace(phase=Phase.RETRYING, attempt=event.attempt, due=event.due, woken=False)
-    again = again._replace(correlation="")
+    again = _anew(token)._replace(phase=Phase.RETRYING, attempt=event.attempt, due=event.due)
     return state._replace(tokens=_exchanged(state.tokens, token, again))
+
+
+def _anew(token: Token) -> Token:
+    """The token as it is before an attempt that has nothing to do with the last one."""
+    return token._replace(woken=False, correlation="", deadline=None, late=False)
 
 
 def _by_on_error(
@@ -187,14 +191,18 @@ def _suspended(state: State, event: Suspended) -> State:
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    parked = token._replace(phase=event.phase, due=event.due, correlation=event.correlation)
+    parked = token._replace(
+        phase=event.phase, due=event.due, correlation=event.correlation, deadline=event.deadline
+    )
     return state._replace(tokens=_exchanged(state.tokens, token, parked))
 
 
 def _woken(state: State, event: Woken) -> State:
     for token in state.tokens:
         if _is_meant(token, event):
-            ready = token._replace(phase=Phase.READY, due=None, woken=token.phase is not Phase.RETRYING)
+            late = token.deadline is not None and token.due == token.deadline
+            woken = token.phase is not Phase.RETRYING
+            ready = token._replace(phase=Phase.READY, due=None, woken=woken, late=late)
             return state._replace(tokens=_exchanged(state.tokens, token, ready))
     return state
 

@@ -71,6 +71,8 @@ class Attempts:
     def compute(self, live: Live, run: Run) -> Settled:
         step = live.program.steps[run.node]
         started, call = self._call(live, run)
+        if live.has_timed_out(run):
+            return Settled(run, _late(step), started)
         try:
             return Settled(run, bounded(self._computed(step, call), run.node), started)
         except Unread:
@@ -97,6 +99,8 @@ class Attempts:
         step = live.program.steps[todo.node]
         started, plain = await self._called(live, todo)
         if opener := self._handlers.openers.get(step.node.type.upper()):
+            if live.has_timed_out(todo):
+                return Settled(todo, _late(step), started)
             try:
                 opened, told = await self._unmasked(None, plain, self._opener(live, step, opener, plain))
             except Unread:
@@ -307,6 +311,10 @@ class Attempts:
 
 async def _alone(effect: Awaitable[Done | Failure]) -> tuple[Done | Failure, Json]:
     return await effect, None
+
+
+def _late(step: Step) -> Failure:
+    return Failure("Timeout", f"{step.node.id} waited longer than {step.timeout}", retryable=True)
 
 
 def _problem_of(call: Call, item: Item) -> Failure:

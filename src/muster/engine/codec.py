@@ -47,6 +47,8 @@ def _encode_token(token: Token) -> JsonObject:
         "woken": token.woken,
         "lineage": [[node, visit] for node, visit in token.lineage],
         "correlation": token.correlation,
+        "deadline": token.deadline.isoformat() if token.deadline else None,
+        "late": token.late,
     }
     return {name: value for name, value in document.items() if value}
 
@@ -61,6 +63,8 @@ def _decode_token(document: Mapping[str, Any]) -> Token:
         woken=document.get("woken", False),
         lineage=tuple((node, visit) for node, visit in document.get("lineage", ())),
         correlation=document.get("correlation", ""),
+        deadline=datetime.fromisoformat(document["deadline"]) if "deadline" in document else None,
+        late=document.get("late", False),
     )
 
 

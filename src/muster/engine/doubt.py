@@ -7,9 +7,10 @@ away or nothing told how it ended, is in doubt: it waits until a person says whe
 from muster.engine.handlers import Suspend
 from muster.engine.ports import JournalRow
 from muster.engine.state import Failure, Phase
+from muster.model.execution import NodeStatus
 
-BEGUN = "running"
-WAITS_FOR_A_PERSON = "waiting_for_task"
+BEGUN = NodeStatus.RUNNING
+WAITS_FOR_A_PERSON = NodeStatus.WAITING_FOR_TASK
 KIND = "InDoubt"
 QUESTION = "nobody knows whether this was done: resume with the outcome `redo` or `done`"
 

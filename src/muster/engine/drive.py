@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -15,15 +16,17 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
-from muster.engine.live import UNTOUCHED, Live, answers_to_keep
+from muster.engine.live import UNTOUCHED, Live, answers_to_keep, while_waiting
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     COMPENSATION,
+    ApprovalOpening,
     Checkpoint,
     Closing,
     Executions,
     JournalRow,
     NotWritten,
+    Opening,
     Progress,
 )
 from muster.engine.reading import read_into
@@ -48,6 +51,7 @@ from muster.expr import ExpressionError
 from muster.kit.backoff import until_it_works
 from muster.kit.clock import Clock
 from muster.model.aside import Unread, asides_in
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
@@ -203,7 +207,7 @@ class Driver:
             if live.program.steps[row.node].kind is NodeKind.WAIT:
                 live.closes.append((row.node, row.visit))
         elif outcome.opens:
-            live.opens += outcome.opens
+            live.opens += (_until(opening, row.due) for opening in outcome.opens)
             live.owes_a_write = True
         return event, now
 
@@ -282,7 +286,7 @@ def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple
 
 def _undone(live: Live, undo: Undo, settled: Settled, now: datetime) -> tuple[JournalRow, Event]:
     failure = settled.outcome if isinstance(settled.outcome, Failure) else None
-    status = "failed" if failure else "compensated"
+    status = NodeStatus.FAILED if failure else NodeStatus.COMPENSATED
     row = JournalRow(
         undo.node,
         undo.visit,
@@ -301,7 +305,7 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     node, visit, outcome = run.node, run.visit, settled.outcome
     # What was parked or tried before began back then.
     began = live.began.pop((node, visit), settled.started_at)
-    row = JournalRow(node, visit, "", live.seq, run.attempt, "completed", began, now)
+    row = JournalRow(node, visit, "", live.seq, run.attempt, NodeStatus.COMPLETED, began, now)
     match outcome:
         case Done(output, changes, warnings, _):
             live.failures.pop((node, visit), None)
@@ -310,32 +314,41 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             return done, Completed(node, visit, output, changes)
         case Suspend():
             live.began[node, visit] = began
+            deadline = _deadline(live, run, settled)
+            due = min((at for at in (outcome.due, deadline) if at), default=None)
             parked = row._replace(
                 status=outcome.status,
                 completed_at=None,
-                output=_while_waiting(outcome),
-                due=outcome.due,
+                output=while_waiting(outcome.output, outcome.correlation, deadline),
+                due=due,
                 error=outcome.error,
             )
-            return parked, Suspended(node, visit, outcome.phase, outcome.due, outcome.correlation)
+            return parked, Suspended(node, visit, outcome.phase, due, outcome.correlation, deadline)
         case Failure():
             delay = live.program.policies[node].delay_after(run.attempt, outcome, chance)
             error = live.fail(node, visit, run.attempt, outcome, now)
-            failed = row._replace(status="failed", output=settled.partial, error=error)
+            failed = row._replace(status=NodeStatus.FAILED, output=settled.partial, error=error)
             if delay is not None:
                 live.began[node, visit] = began
-                failed = failed._replace(status="retrying", due=now + delay)
+                failed = failed._replace(status=NodeStatus.RETRYING, due=now + delay)
             return failed, Failed(node, visit, outcome, chance)
         case _:
             assert_never(outcome)
 
 
-def _while_waiting(outcome: Suspend) -> Json:
-    """What the journal shows of a node that waits, and replays it from."""
-    if not outcome.correlation:
-        return outcome.output
-    shown = outcome.output if isinstance(outcome.output, dict) else {}
-    return {**shown, "correlationId": outcome.correlation}
+def _until(opening: Opening, due: datetime | None) -> Opening:
+    """What is asked of people, with the time until when they may answer."""
+    return replace(opening, expires_at=due) if isinstance(opening, ApprovalOpening) else opening
+
+
+def _deadline(live: Live, run: Run, settled: Settled) -> datetime | None:
+    """When the `timeout` of a node that waits is over: counted from when this attempt began, however often it
+    parks. (What reaches outside has had its time when it is in doubt.)"""
+    step = live.program.steps[run.node]
+    if step.timeout is None or step.kind is not NodeKind.WAIT:
+        return None
+    token = live.token(run.node, run.visit) if run.woken else None
+    return token.deadline if token and token.deadline else settled.started_at + step.timeout
 
 
 def _error(failure: Failure | None) -> JsonObject | None:

@@ -19,7 +19,7 @@ from muster.engine.program import Program
 from muster.engine.state import FINAL, Phase, Token
 from muster.model.access import Caller
 from muster.model.aside import Unread
-from muster.model.execution import ExecutionRow, NodeRow
+from muster.model.execution import ExecutionRow, NodeRow, NodeStatus
 from muster.model.json import Json
 
 MOST_VISITS = 500
@@ -170,7 +170,7 @@ def _begun(token: Token, began: datetime) -> NodeRow:
         visit=token.visit,
         item_key="",
         seq=0,
-        status="running",
+        status=NodeStatus.RUNNING,
         attempt=token.attempt,
         output=None,
         error=None,

@@ -16,6 +16,7 @@ from muster.engine.ports import JournalRow, Opening
 from muster.engine.state import Failure, Phase
 from muster.expr import Scope
 from muster.kit.ids import named_id
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 
 
@@ -83,7 +84,7 @@ class Suspend:
     """
 
     phase: Phase
-    status: str
+    status: NodeStatus
     due: datetime | None
     output: Json = None
     error: JsonObject | None = None

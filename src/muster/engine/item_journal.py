@@ -12,6 +12,7 @@ from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works
 from muster.model.aside import linked
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.model.problems import AuthorError
 
@@ -108,7 +109,9 @@ class ItemJournal:
 
 def item_row(call: Call, outcome: Done | Failure, started: datetime, now: datetime) -> JournalRow:
     """What became of an item, for the journal."""
-    row = JournalRow(call.node_id, call.visit, call.item_key, 0, call.attempt, "completed", started, now)
+    row = JournalRow(
+        call.node_id, call.visit, call.item_key, 0, call.attempt, NodeStatus.COMPLETED, started, now
+    )
     if isinstance(outcome, Failure):
         return failed(row, outcome)
     return row._replace(output=outcome.output)
@@ -118,7 +121,7 @@ def failed(row: JournalRow, failure: Failure) -> JournalRow:
     error: JsonObject = {"type": failure.type, "message": failure.message}
     if not failure.retryable:
         error[PERMANENT] = True
-    return row._replace(status="failed", output=None, error=error)
+    return row._replace(status=NodeStatus.FAILED, output=None, error=error)
 
 
 def _failure_of(error: JsonObject) -> Failure:

@@ -33,6 +33,7 @@ from muster.engine.state import (
     Phase,
     Released,
     Retrying,
+    Run,
     Started,
     State,
     Suspended,
@@ -44,10 +45,14 @@ from muster.engine.state import (
 from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
 from muster.model.aside import Unread, asides_in, filled
+from muster.model.execution import WAITS, NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 MOST_FAILURES = 100
+# Of the output of a visit that waits: what it has opened, and when its node's `timeout` is over.
+CORRELATION = "correlationId"
+TIMES_OUT = "timeoutAt"
 # Of a checkpoint: under this fence nothing of what it has as running can have begun.
 UNTOUCHED = "untouched"
 
@@ -164,7 +169,7 @@ class Live:
         if token is not None and not redo:
             at = datetime.fromisoformat(str(payload["at"]))
             began, seq = self.began.pop((node, visit), at), self.taken[signal.id]
-            row = JournalRow(node, visit, "", seq, token.attempt, "completed", began, at, output)
+            row = JournalRow(node, visit, "", seq, token.attempt, NodeStatus.COMPLETED, began, at, output)
             self.rows.append(row)
         return Decided(node, visit, redo, output)
 
@@ -202,6 +207,17 @@ class Live:
     def was_taken_over(self) -> bool:
         """Whether it has made no progress since."""
         return self.takeovers > 0
+
+    def token(self, node: str, visit: int) -> Token | None:
+        """The token of a visit that is not over."""
+        return next((each for each in self.state.tokens if (each.node, each.visit) == (node, visit)), None)
+
+    def has_timed_out(self, run: Run) -> bool:
+        """Whether a woken visit was woken because its node's `timeout` is over, and by nothing else."""
+        if not run.woken or self.program.steps[run.node].timeout is None:
+            return False
+        token = self.token(run.node, run.visit)
+        return token is not None and token.late and (run.node, run.visit) not in self.answers
 
     def closing(self) -> Closing | None:
         """What is to be closed with the next write: what visits have left open that failed, and, once the
@@ -396,23 +412,39 @@ def _event_of(row: JournalRow) -> Event | None:
     if is_in_doubt(row):
         return Suspended(row.node, row.visit, Phase.DOUBT, None)
     match row.status:
-        case "completed":
+        case NodeStatus.COMPLETED:
             changes = row.changes
             if changes is None:
                 changes = row.output if isinstance(row.output, dict) else {}
             return Completed(row.node, row.visit, row.output, changes)
-        case "failed" if failure:
+        case NodeStatus.FAILED if failure:
             return Failed(row.node, row.visit, failure)
-        case "retrying" if row.due:
+        case NodeStatus.RETRYING if row.due:
             return Retrying(row.node, row.visit, row.attempt + 1, row.due)
-        case "paused":
-            return Suspended(row.node, row.visit, Phase.PAUSED, row.due)
-        case _ if row.status.startswith("waiting"):
-            return Suspended(row.node, row.visit, Phase.WAITING, row.due, _correlation(row.output))
+        case NodeStatus.PAUSED:
+            return Suspended(row.node, row.visit, Phase.PAUSED, row.due, deadline=_deadline(row.output))
+        case _ if row.status in WAITS:
+            correlation, deadline = _correlation(row.output), _deadline(row.output)
+            return Suspended(row.node, row.visit, Phase.WAITING, row.due, correlation, deadline)
         case _:
             return None
 
 
+def while_waiting(shown: Json, correlation: str, deadline: datetime | None) -> Json:
+    """What the journal shows of a node that waits, and replays it from."""
+    told: JsonObject = {}
+    if correlation:
+        told[CORRELATION] = correlation
+    if deadline:
+        told[TIMES_OUT] = deadline.isoformat()
+    return {**(shown if isinstance(shown, dict) else {}), **told} if told else shown
+
+
 def _correlation(output: Json) -> str:
-    found = output.get("correlationId") if isinstance(output, dict) else None
+    found = output.get(CORRELATION) if isinstance(output, dict) else None
     return found if isinstance(found, str) else ""
+
+
+def _deadline(output: Json) -> datetime | None:
+    found = output.get(TIMES_OUT) if isinstance(output, dict) else None
+    return datetime.fromisoformat(found) if isinstance(found, str) else None

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
 from muster.engine.state import FINAL, ExecutionStatus, Failure
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.model.once import Once
 
@@ -29,7 +30,7 @@ class JournalRow(NamedTuple):
     item_key: str
     seq: int
     attempt: int
-    status: str
+    status: NodeStatus
     started_at: datetime
     completed_at: datetime | None = None
     output: Json = None

@@ -46,7 +46,8 @@ class Token(NamedTuple):
 
     `woken`: it was parked and is to look at its answer. `lineage` holds the visits of `join: any` nodes that
     this token descends from: it tells a loop's next round from a slower brother of the last one.
-    `correlation` names what a waiting token has opened: an answer to anything else is not for it.
+    `correlation` names what a waiting token has opened: an answer to anything else is not for it. At the
+    `deadline` the node's own `timeout` is over; one that was woken then is `late`.
     """
 
     node: str
@@ -57,6 +58,8 @@ class Token(NamedTuple):
     woken: bool = False
     lineage: tuple[tuple[str, int], ...] = ()
     correlation: str = ""
+    deadline: datetime | None = None
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +160,14 @@ class Retrying:
 @dataclass(frozen=True, slots=True)
 class Suspended:
     """A visit is parked: on an answer (`WAITING`), only on a time (`PAUSED`), or until a person says whether
-    it was done (`DOUBT`)."""
+    it was done (`DOUBT`). It is woken when it is `due`, which is no later than its `deadline`."""
 
     node: str
     visit: int
     phase: Phase
     due: datetime | None
     correlation: str = ""
+    deadline: datetime | None = None
 
 
 class Woken(NamedTuple):

@@ -3,8 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from muster.model.json import Json, JsonObject
+
+
+class NodeStatus(StrEnum):
+    """How a visit of a node is, or an item of it."""
+
+    RUNNING = "running"
+    WAITING_FOR_EVENTS = "waiting_for_events"
+    WAITING_FOR_REPLY = "waiting_for_reply"
+    WAITING_FOR_TASK = "waiting_for_task"
+    PAUSED = "paused"
+    RETRYING = "retrying"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    COMPENSATING = "compensating"
+    COMPENSATED = "compensated"
+
+
+WAITS = frozenset({NodeStatus.WAITING_FOR_EVENTS, NodeStatus.WAITING_FOR_REPLY, NodeStatus.WAITING_FOR_TASK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +60,7 @@ class NodeRow:
     visit: int
     item_key: str
     seq: int
-    status: str
+    status: NodeStatus
     attempt: int
     output: Json
     error: JsonObject | None

@@ -6,6 +6,7 @@ from muster.definitions.steps.words import shown
 from muster.engine.handlers import Call, Done, Outcome, Suspend
 from muster.engine.ports import ApprovalOpening
 from muster.engine.state import Failure, Phase
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.problems import Problem
@@ -76,7 +77,7 @@ def approval(params: JsonObject, call: Call) -> Outcome:
     waiting: JsonObject = {"approvalId": opening.id, "status": "waiting"}
     return Suspend(
         Phase.WAITING,
-        "waiting_for_task",
+        NodeStatus.WAITING_FOR_TASK,
         opening.expires_at,
         waiting,
         opens=(opening,),

@@ -7,6 +7,7 @@ from muster.engine.handlers import Call, Done, Outcome, Suspend
 from muster.engine.state import Failure, Phase
 from muster.expr import ExpressionError, parse_duration
 from muster.expr.functions.times import instant
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_nothing
 from muster.model.problems import Level, Problem
@@ -83,7 +84,7 @@ def delay(params: JsonObject, call: Call) -> Outcome:
         rest = _rest(params, call.now)
     except BadParameter as bad:
         return Failure("BadParameter", str(bad))
-    return Suspend(Phase.PAUSED, "paused", call.now + rest) if rest > timedelta(0) else Done()
+    return Suspend(Phase.PAUSED, NodeStatus.PAUSED, call.now + rest) if rest > timedelta(0) else Done()
 
 
 def _rest(params: JsonObject, now: datetime) -> timedelta:

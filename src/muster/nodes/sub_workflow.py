@@ -14,6 +14,7 @@ from muster.engine.ports import PERMANENT, ChildOpening, JournalRow, ListOpening
 from muster.engine.sizes import TOO_LARGE, ValueTooLarge, check_context
 from muster.engine.state import Failure, Phase
 from muster.expr.limits import weight
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
 from muster.nodes.parts import anything, choice, config, duration, processing, processing_defs, text
@@ -28,7 +29,7 @@ _BODY: JsonObject = {
 }
 DEEPEST = 10
 OPENED_AT_ONCE = 500
-STATUS = "waiting_for_reply"
+STATUS = NodeStatus.WAITING_FOR_REPLY
 OF_THE_PARENT = frozenset({"workflowId", "instituteId"})
 
 
@@ -82,7 +83,7 @@ class Workflows(Protocol):
 class Children:
     """What came of a list's children: how many, by the status of their items, and the first of each kind."""
 
-    counts: Mapping[str, int]
+    counts: Mapping[NodeStatus, int]
     results: Sequence[Json]
     errors: Sequence[JsonObject]
 
@@ -129,7 +130,7 @@ class SubWorkflow:
         opening = ListOpening(call.opening_id(), call.node_id, call.visit, complete=False)
         first = [opening] if awaited else []
         started: list[Json] = []
-        counts = {"completed": 0, "failed": 0, "skipped": 0}
+        counts = dict.fromkeys((NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED), 0)
         found: dict[tuple[str, int | None], Startable] = {}
         for batch in _batches(visit.items):
             children = [
@@ -140,7 +141,7 @@ class SubWorkflow:
             others = [_not_started(call, place, item) for place, item in batch if item.params is None]
             await visit.write([*first, *children], others)
             started.extend({"executionId": child.id} for child in children[: KEPT - len(started)])
-            counts["completed"] += len(children)
+            counts[NodeStatus.COMPLETED] += len(children)
             for row in others:
                 counts[row.status] += 1
         if not awaited:
@@ -208,7 +209,7 @@ class SubWorkflow:
         call = visit.call
         children = await self._items.of(call.execution_id, call.node_id, call.visit, KEPT)
         document = _document(children, call.items_path)
-        failed = children.counts.get("failed", 0)
+        failed = children.counts.get(NodeStatus.FAILED, 0)
         if not failed or _on_error(visit.config) is OnItemError.CONTINUE:
             return Done(document), document
         first = children.errors[0]["message"]
@@ -273,7 +274,7 @@ def _not_started(call: Call, place: int, item: Item) -> JournalRow:
         item_key=item.key,
         seq=-1 - place,
         attempt=call.attempt,
-        status="skipped",
+        status=NodeStatus.SKIPPED,
         started_at=call.now,
         completed_at=call.now,
     )
@@ -311,9 +312,9 @@ def _document(children: Children, rest: str) -> JsonObject:
     counts = children.counts
     summary = Summary(
         total=sum(counts.values()),
-        succeeded=counts.get("completed", 0),
-        failed=counts.get("failed", 0),
-        skipped=counts.get("skipped", 0),
+        succeeded=counts.get(NodeStatus.COMPLETED, 0),
+        failed=counts.get(NodeStatus.FAILED, 0),
+        skipped=counts.get(NodeStatus.SKIPPED, 0),
         kept=Kept(values=dict(enumerate(children.results))),
         errors=dict(enumerate(children.errors)),
     )

@@ -2,6 +2,7 @@
 
 from muster.engine.handlers import Call, Done, Outcome, Suspend
 from muster.engine.state import Failure, Phase
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_anything, sets_nothing
 from muster.model.problems import Level, Problem
@@ -17,6 +18,7 @@ __all__ = [
     "JsonView",
     "Level",
     "NodeKind",
+    "NodeStatus",
     "NodeType",
     "Outcome",
     "Phase",

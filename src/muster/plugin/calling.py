@@ -2,11 +2,10 @@
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
-from math import isfinite
 from typing import Any, TypeAlias
 
 from muster.engine.handlers import Call, Done, Effect, Outcome, Pure, Suspend, Wait
@@ -14,16 +13,15 @@ from muster.engine.state import Failure
 from muster.expr import compile_template
 from muster.model.json import Json, JsonObject
 from muster.model.registered import MOST_ROWS
-from muster.model.text import is_suitable
 from muster.nodes.data_ports import ActionFunction, QueryFunction
 from muster.nodes.handling import PerConfig
 from muster.nodes.resolved import BadParameter, object_of
+from muster.plugin.checking import bad_result, checked_done, checked_failure, checked_suspend, json_fault
 
 # What a plug-in's function is given and answers is its author's word; it is looked at when it comes.
 Written: TypeAlias = Callable[[JsonObject, Call], Any]
 
 AT_ONCE = 16
-DEEPEST = 64
 
 
 class Threads:
@@ -55,9 +53,7 @@ def effect_of(function: Written, threads: Threads) -> Effect:
     async def effect(params: JsonObject, call: Call) -> Done | Failure:
         own = {name: value for name, value in params.items() if name != "onItemError"}
         answer = _outcome(await called(own, call))
-        return (
-            Failure("BadResult", "an effect cannot park the node") if isinstance(answer, Suspend) else answer
-        )
+        return bad_result("an effect cannot park the node") if isinstance(answer, Suspend) else answer
 
     return effect
 
@@ -73,7 +69,7 @@ def pure_of(function: Written) -> Pure:
             return Failure("BadParameter", str(bad))
         answer = _outcome(function(dict(params), call))
         if isinstance(answer, Suspend):
-            return Failure("BadResult", "a node that only computes cannot park")
+            return bad_result("a node that only computes cannot park")
         return answer
 
     return pure
@@ -105,7 +101,7 @@ def query_of(function: Written, threads: Threads) -> QueryFunction:
         if isinstance(answer, Failure):
             return answer
         if not isinstance(answer, list):
-            return Failure("BadResult", "a query answers a list of rows")
+            return bad_result("a query answers a list of rows")
         if len(answer) > MOST_ROWS:
             return Failure("TooManyRows", f"it finds more than {MOST_ROWS} rows, which is the most it may")
         return answer
@@ -119,54 +115,26 @@ def _caller(function: Written, threads: Threads) -> Callable[[JsonObject, Call],
 
 
 def _outcome(answer: object) -> Outcome:
-    """An outcome as it is; anything else is the output of a node that is done."""
-    if isinstance(answer, Failure | Suspend):
-        return answer
-    done = answer if isinstance(answer, Done) else Done(_unchecked(answer))
-    fault = json_fault(done.output)
-    if fault is None and done.changes is not done.output:
-        fault = json_fault(done.changes)
-    return done if fault is None else _bad(fault)
+    """An outcome, looked at: what the engine cannot keep, or could not take up again, is a failure that says
+    what is wrong. Anything else is the output of a node that is done."""
+    match answer:
+        case Failure():
+            return checked_failure(answer)
+        case Suspend():
+            return checked_suspend(answer)
+        case Done():
+            return checked_done(answer)
+        case _:
+            return checked_done(Done(_unchecked(answer)))
 
 
 def _json(answer: object) -> Json | Failure:
     if isinstance(answer, Failure):
         return answer
     fault = json_fault(answer)
-    return _unchecked(answer) if fault is None else _bad(fault)
-
-
-def _bad(fault: str) -> Failure:
-    return Failure("BadResult", f"what it answered {fault}")
+    return _unchecked(answer) if fault is None else bad_result(f"what it answered {fault}")
 
 
 def _unchecked(answer: object) -> Json:
     found: Json = answer  # type: ignore[assignment]  # `json_fault` looks at it
     return found
-
-
-def json_fault(value: object, depth: int = 0) -> str | None:
-    """Why a value could not be kept as JSON; None: it could. What it holds is not repeated."""
-    if depth > DEEPEST:
-        return f"is nested deeper than {DEEPEST}"
-    if value is None or isinstance(value, int):
-        return None
-    if isinstance(value, str):
-        return None if is_suitable(value) else "holds text that cannot be kept: NUL, or half a character"
-    if isinstance(value, float):
-        return None if isfinite(value) else "holds a number that is not finite"
-    if isinstance(value, list):
-        return _first_fault(value, depth + 1)
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str):
-                return "holds an object with a key that is no text"
-        return _first_fault(value, depth + 1) or _first_fault(value.values(), depth + 1)
-    return f"holds a {type(value).__name__}, which is not JSON"
-
-
-def _first_fault(values: Iterable[object], depth: int) -> str | None:
-    for value in values:
-        if (fault := json_fault(value, depth)) is not None:
-            return fault
-    return None

@@ -12,6 +12,7 @@ from muster.engine.ports import PERMANENT, Closing, Limit, SignalKind
 from muster.engine.sizes import TOO_LARGE
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.aside import asides_in
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.store import limits
 from muster.store.answers import Answer, give, reach
@@ -94,7 +95,7 @@ def _keep_items(connection: Connection, items: Sequence[tuple[Row[Any], Ended]])
 def _item_row(laying: Laying, link: Row[Any], child: Ended, at: datetime) -> dict[str, object]:
     row: dict[str, object] = {
         **{name: link._mapping[name] for name in KEY},
-        "status": "failed" if child.error else "completed",
+        "status": (NodeStatus.FAILED if child.error else NodeStatus.COMPLETED).value,
         "error": child.error,
         "completed_at": at,
     }
@@ -113,7 +114,7 @@ def _let_next_start(
         in_turn = (*place.children(), C.held.is_(True), C.place > PLACE_OF_LIST)
         held = select(C.child_execution_id).where(*in_turn)
         if place in stopped:
-            _give_up(connection, place, held, "skipped", "not started: another item failed")
+            _give_up(connection, place, held, NodeStatus.SKIPPED, "not started: another item failed")
             connection.execute(delete(execution_child).where(*in_turn))
         elif count:
             _start(connection, connection.scalars(held.order_by(C.place).limit(count)).all())
@@ -157,7 +158,7 @@ def close_children(connection: Connection, parent_id: str, closing: Closing, loc
         if connection.execute(select(C.place).where(*place.children()).limit(1)).first() is None:
             continue
         children = select(C.child_execution_id).where(*place.children(), C.place > PLACE_OF_LIST)
-        _give_up(connection, place, children, "failed", closing.reason)
+        _give_up(connection, place, children, NodeStatus.FAILED, closing.reason)
         live = select(E.id).where(E.id.in_(children), E.status.not_in(FINAL)).order_by(E.id)
         told = connection.scalars(live).all()
         if not set(told) <= set(locked):
@@ -168,12 +169,14 @@ def close_children(connection: Connection, parent_id: str, closing: Closing, loc
 
 
 def _give_up(
-    connection: Connection, place: Place, children: Select[tuple[str]], status: str, reason: str
+    connection: Connection, place: Place, children: Select[tuple[str]], status: NodeStatus, reason: str
 ) -> None:
     """End children that have not begun, and say in the parent's journal what became of their items."""
     keys = select(C.item_key).where(C.child_execution_id.in_(children), C.item_key != "")
-    error: JsonObject | None = {"type": "Cancelled", "message": reason} if status == "failed" else None
-    over = {"status": status, "error": error, "output": None, "completed_at": now(connection)}
+    error: JsonObject | None = (
+        {"type": "Cancelled", "message": reason} if status is NodeStatus.FAILED else None
+    )
+    over = {"status": status.value, "error": error, "output": None, "completed_at": now(connection)}
     rows = update(node_execution).where(
         J.execution_id == place.execution_id,
         J.node_id == place.node,

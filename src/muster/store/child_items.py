@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from muster.engine.each import RECALLED_AT_ONCE, Kept
 from muster.kit.backoff import until_it_works
 from muster.model.aside import linked
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.nodes.sub_workflow import Children
 from muster.store.database import Database, Unavailable
@@ -32,9 +33,13 @@ class ChildItems:
         def work(connection: Connection) -> Children:
             counts = connection.execute(select(J.status, func.count()).where(*items).group_by(J.status)).all()
             # Their numbers count down, so that the first item comes first.
-            failed = select(J.item_key, J.error).where(*items, J.status == "failed").order_by(J.seq.desc())
+            failed = (
+                select(J.item_key, J.error)
+                .where(*items, J.status == NodeStatus.FAILED)
+                .order_by(J.seq.desc())
+            )
             return Children(
-                {row.status: row[1] for row in counts},
+                {NodeStatus(row.status): row[1] for row in counts},
                 _results(connection, execution_id, items, most),
                 [_error(key, error) for key, error in connection.execute(failed.limit(most))],
             )
@@ -49,7 +54,11 @@ def _results(
     connection: Connection, execution_id: str, items: Sequence[ColumnElement[bool]], most: int
 ) -> list[Json]:
     """What the first of them came to, as far as a summary holds it; of what is large, where it is."""
-    done = select(J.seq, J.output, J.aside).where(*items, J.status == "completed").order_by(J.seq.desc())
+    done = (
+        select(J.seq, J.output, J.aside)
+        .where(*items, J.status == NodeStatus.COMPLETED)
+        .order_by(J.seq.desc())
+    )
     kept, after, place = Kept(), 0, 0
     while place < most:
         page = connection.execute(done.where(J.seq < after).limit(RECALLED_AT_ONCE)).all()

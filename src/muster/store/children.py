@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, false, func, or_, sele
 
 from muster.engine.ports import ChildOpening, ListOpening, NewExecution
 from muster.engine.state import ExecutionStatus
+from muster.model.execution import NodeStatus
 from muster.store import limits
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, insert_rows, now, upsert
@@ -23,7 +24,7 @@ from muster.store.tables import execution_child, node_execution, workflow_execut
 E = workflow_execution.c
 J = node_execution.c
 C = execution_child.c
-WAITING = "waiting_for_reply"
+WAITING = NodeStatus.WAITING_FOR_REPLY.value
 PLACE_OF_LIST = -1
 
 
@@ -117,7 +118,10 @@ def _not_opened_yet(
         return list(children)
     rows = select(J.node_id, J.visit, J.item_key).where(
         tuple_(J.execution_id, J.node_id, J.visit, J.item_key).in_(places),
-        or_(J.status.in_([WAITING, "completed"]), failed_for_good() if children[0].attempt > 1 else false()),
+        or_(
+            J.status.in_([WAITING, NodeStatus.COMPLETED]),
+            failed_for_good() if children[0].attempt > 1 else false(),
+        ),
     )
     opened = {tuple(row) for row in connection.execute(rows)}
     return [child for child in children if (child.node, child.visit, child.item_key) not in opened]
@@ -190,7 +194,7 @@ def _item_row(parent_id: str, child: ChildOpening) -> dict[str, object]:
         "item_key": child.item_key,
         "seq": -1 - child.place,
         "attempt": child.attempt,
-        "status": WAITING if child.awaited else "completed",
+        "status": WAITING if child.awaited else NodeStatus.COMPLETED.value,
         "output": {"executionId": child.id},
         "changes": None,
         "error": None,

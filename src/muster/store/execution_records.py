@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, literal_column, o
 
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.state import ExecutionStatus
-from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, Wanted, WantedNodes
+from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, NodeStatus, Wanted, WantedNodes
 from muster.model.json import Json, JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
@@ -196,7 +196,7 @@ def node_of(row: Row[Any]) -> NodeRow:
         visit=row.visit,
         item_key=row.item_key,
         seq=row.seq,
-        status=row.status,
+        status=NodeStatus(row.status),
         attempt=row.attempt,
         output=output_of(row.output, row.aside),
         error=row.error,

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Select, and_, select
 
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import PERMANENT
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.store.database import Work
 from muster.store.dialect import json_is_true
@@ -24,7 +25,9 @@ class Read(Protocol):
 
 async def read_done_items(read: Read, execution_id: str, node: str, visit: int) -> Set[str]:
     """The keys of those that are done."""
-    done = and_(_of_visit(execution_id, node, visit), J.status == "completed", J.item_key.not_in(NOT_AN_ITEM))
+    done = and_(
+        _of_visit(execution_id, node, visit), J.status == NodeStatus.COMPLETED, J.item_key.not_in(NOT_AN_ITEM)
+    )
     found: set[str] = set()
     page: Sequence[str] = [""]
     while page:
@@ -48,14 +51,14 @@ async def read_failed_items(read: Read, execution_id: str, node: str, visit: int
 
 
 def failed_for_good() -> ColumnElement[bool]:
-    return and_(J.status == "failed", json_is_true(J.error, PERMANENT))
+    return and_(J.status == NodeStatus.FAILED, json_is_true(J.error, PERMANENT))
 
 
 async def read_item_outputs(
     read: Read, execution_id: str, node: str, visit: int, keys: Sequence[str]
 ) -> Mapping[str, Json]:
     """What these came to, as far as they are done."""
-    done = and_(_of_visit(execution_id, node, visit), J.item_key.in_(keys), J.status == "completed")
+    done = and_(_of_visit(execution_id, node, visit), J.item_key.in_(keys), J.status == NodeStatus.COMPLETED)
     return await read(_outputs(done))
 
 

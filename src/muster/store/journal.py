@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Dialect, Row
 
 from muster.engine.ports import JournalRow, Progress
 from muster.engine.state import FINAL
+from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
 from muster.store.database import needs_transaction
 from muster.store.dialect import lock_rows, upsert
@@ -120,7 +121,7 @@ def _written(laying: Laying, execution_id: str, row: JournalRow) -> Written:
         "item_key": row.item_key,
         "seq": row.seq,
         "attempt": row.attempt,
-        "status": row.status,
+        "status": row.status.value,
         "error": row.error,
         "warnings": list(row.warnings) or None,
         "due_at": row.due,
@@ -139,7 +140,7 @@ def journal_of(row: Row[Any]) -> JournalRow:
         item_key=row.item_key,
         seq=row.seq,
         attempt=row.attempt,
-        status=row.status,
+        status=NodeStatus(row.status),
         started_at=row.started_at,
         completed_at=row.completed_at,
         output=columns["output"],

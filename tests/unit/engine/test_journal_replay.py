@@ -13,6 +13,7 @@ from muster.engine.live import Live, begin, take_over
 from muster.engine.ports import JournalRow, NewExecution, OwnedExecution, Signal, SignalKind
 from muster.engine.program import Program, compile_program
 from muster.engine.state import ExecutionStatus, Failure, Phase, Run, State, Todo, Undo, Woken
+from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, EdgeType, Join, Node
@@ -58,9 +59,9 @@ def random_outcome(chance: random.Random, todo: Run | Undo, now: datetime) -> Ou
     if isinstance(todo, Run) and not todo.woken:
         match chance.choice(["paused", "waiting", *["done"] * 6]):
             case "paused":
-                return Suspend(Phase.PAUSED, "paused", now + timedelta(seconds=5))
+                return Suspend(Phase.PAUSED, NodeStatus.PAUSED, now + timedelta(seconds=5))
             case "waiting":
-                return Suspend(Phase.WAITING, "waiting_for_task", None)
+                return Suspend(Phase.WAITING, NodeStatus.WAITING_FOR_TASK, None)
     if chance.random() < 0.15:
         return Failure("Broken", "it broke", retryable=chance.random() < 0.7)
     return Done(chance.choice([changes, None, "text"]), changes)

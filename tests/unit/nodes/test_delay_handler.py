@@ -6,6 +6,7 @@ import pytest
 
 from muster.engine.handlers import Done, Outcome, Suspend
 from muster.engine.state import Failure, Phase
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.nodes.delay import delay
 from node_calls import NOW, call_with, woken
@@ -31,7 +32,7 @@ def rest(**params: Json) -> Outcome:
     ],
 )
 def test_it_rests_for_as_long_as_it_says(params: JsonObject, length: timedelta) -> None:
-    assert rest(**params) == Suspend(Phase.PAUSED, "paused", NOW + length)
+    assert rest(**params) == Suspend(Phase.PAUSED, NodeStatus.PAUSED, NOW + length)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_it_rests_for_as_long_as_it_says(params: JsonObject, length: timedelta) 
     ],
 )
 def test_it_rests_until_a_moment_and_without_an_offset_that_is_in_utc(until: str, due: datetime) -> None:
-    assert rest(until=until, duration=5) == Suspend(Phase.PAUSED, "paused", due)
+    assert rest(until=until, duration=5) == Suspend(Phase.PAUSED, NodeStatus.PAUSED, due)
 
 
 @pytest.mark.parametrize(

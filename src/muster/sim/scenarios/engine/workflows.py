@@ -5,6 +5,7 @@ from random import Random
 
 from muster.engine.handlers import Call, Done, Outcome, Suspend
 from muster.engine.state import Failure, Phase
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, EdgeType, Join, Node
@@ -48,13 +49,13 @@ def sleep(params: JsonObject, call: Call) -> Outcome:
         return Done({}, routed(call))
     seconds = params["seconds"]
     assert isinstance(seconds, int | float)
-    return Suspend(Phase.PAUSED, "paused", call.now + timedelta(seconds=seconds))
+    return Suspend(Phase.PAUSED, NodeStatus.PAUSED, call.now + timedelta(seconds=seconds))
 
 
 def ask(params: JsonObject, call: Call) -> Outcome:
     if call.woken:
         return Done({"answer": call.answer}, routed(call))
-    return Suspend(Phase.WAITING, "waiting_for_task", None)
+    return Suspend(Phase.WAITING, NodeStatus.WAITING_FOR_TASK, None)
 
 
 def given(definition: Definition) -> JsonObject:

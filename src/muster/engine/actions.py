@@ -11,7 +11,7 @@ from muster.definitions.library import Library
 from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find, whole
-from muster.engine.limits import BadConcurrencyKey, limit_of
+from muster.engine.limits import limit_of
 from muster.engine.live import UNTOUCHED, answers_of, answers_to_keep
 from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
@@ -203,11 +203,14 @@ class Actions:
         await self._tell(by)
 
     async def _limit(self, found: ExecutionDetail, version_id: int) -> Limit | None:
+        """The limit that it comes under, by what it was started with, large or not. Raises
+        `BadConcurrencyKey`."""
         concurrency = (await self._programs.of(version_id)).concurrency
-        try:
-            return limit_of(concurrency, found.row.workflow_id, found.given, found.row.started_at)
-        except BadConcurrencyKey as bad:
-            raise Conflict(str(bad)) from None
+        if concurrency is None:
+            return None
+        given = await whole(self._records, found.row.id, found.given)
+        assert isinstance(given, dict), "a context is an object"
+        return limit_of(concurrency, found.row.workflow_id, given, found.row.started_at)
 
     async def _version(self, found: ExecutionDetail, number: int | None, actor: Caller) -> int:
         if number is None:
@@ -227,7 +230,7 @@ class Actions:
             raise Conflict(f"That version has no node {', '.join(missing)}")
         if node is not None:
             return take_up_from(graph, state, node, context)
-        if not state.tokens:
+        if not state.tokens and not state.interrupted:
             raise Conflict("Nothing is left to take up: name the node to go on from")
         return take_up(graph, state, context)
 

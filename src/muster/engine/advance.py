@@ -110,8 +110,12 @@ def is_awaited(state: State, event: Woken) -> bool:
 def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
     """Try a failed execution again from where its tokens stood, with this context.
 
-    The failed visit keeps its number, so that what its journal holds as done is not done again.
+    The failed visit keeps its number, so that what its journal holds as done is not done again. One that was
+    given up while it was being undone goes on being undone.
     """
+    if state.interrupted:
+        undoing = state._replace(context=context, ending=state.interrupted, finished=None, interrupted=None)
+        return _begin(undoing)
     tokens = tuple(
         _anew(token)._replace(phase=Phase.READY, due=None, attempt=1)
         if token.phase is Phase.FAILED or token.phase in PARKED
@@ -124,7 +128,9 @@ def take_up(graph: Graph, state: State, context: JsonObject) -> Decision:
 
 def take_up_from(graph: Graph, state: State, node_id: str, context: JsonObject) -> Decision:
     """Try an ended execution again from an earlier node: that node and what follows are visited anew."""
-    again = state._replace(tokens=(), context=context, ending=None, finished=None, held=False)
+    again = state._replace(
+        tokens=(), context=context, ending=None, finished=None, held=False, interrupted=None
+    )
     return _begin(_visit(graph, again, node_id, ()))
 
 
@@ -357,14 +363,23 @@ def _end(state: State, ending: Ending) -> State:
 
 
 def _given_up(state: State, failure: Failure) -> State:
-    """Mark what was under way as failed where it stands, so that a person may try it again."""
+    """Mark what was under way as failed where it stands, so that a person may try it again: also that it was
+    being undone."""
     marked = tuple(
         token._replace(phase=Phase.FAILED) if token.phase is Phase.RUNNING else token
         for token in state.tokens
     )
     at = next((token.node for token in marked if token.phase is Phase.FAILED), None)
     ending = Ending(ExecutionStatus.FAILED, at, failure, compensate=False)
-    return state._replace(tokens=marked, ending=ending, undoing=None)
+    to_undo = (*state.to_undo, state.undoing) if state.undoing else state.to_undo
+    is_undone = state.ending is not None and state.ending.compensate and to_undo
+    return state._replace(
+        tokens=marked,
+        ending=ending,
+        to_undo=to_undo,
+        undoing=None,
+        interrupted=state.ending if is_undone else None,
+    )
 
 
 def _begin(state: State) -> Decision:

@@ -18,6 +18,7 @@ def encode(state: State) -> JsonObject:
         "ending": _encode_ending(state.ending) if state.ending else None,
         "undoing": list(state.undoing) if state.undoing else None,
         "finished": state.finished,
+        "interrupted": _encode_ending(state.interrupted) if state.interrupted else None,
     }
     return {name: value for name, value in document.items() if value}
 
@@ -34,6 +35,7 @@ def decode(document: Mapping[str, Any], context: JsonObject, outputs: JsonObject
         ending=_decode_ending(document["ending"]) if "ending" in document else None,
         undoing=tuple(document["undoing"]) if "undoing" in document else None,
         finished=ExecutionStatus(document["finished"]) if "finished" in document else None,
+        interrupted=_decode_ending(document["interrupted"]) if "interrupted" in document else None,
     )
 
 

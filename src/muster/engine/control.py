@@ -11,7 +11,6 @@ from muster.engine.advance import PARKED
 from muster.engine.codec import decode
 from muster.engine.idempotency import Keyed
 from muster.engine.instance import Instance
-from muster.engine.limits import BadConcurrencyKey
 from muster.engine.ports import Begun, Checkpoint, Limit, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
@@ -201,10 +200,7 @@ class Control:
             limit=limit,
             delivery=delivery,
         )
-        try:
-            return await self._instance.start(new)
-        except BadConcurrencyKey as bad:
-            raise Conflict(str(bad)) from None
+        return await self._instance.start(new)
 
     async def _version_to_start(self, workflow: Workflow, number: int | None, actor: Caller) -> int:
         if number is not None:

@@ -7,10 +7,16 @@ from datetime import datetime
 from muster.engine.ports import Limit
 from muster.expr import ExpressionError, Scope, Template, compile_template, to_text
 from muster.model.json import JsonObject
+from muster.model.problems import AuthorError, Problem
 
 
-class BadConcurrencyKey(Exception):
-    """The key of a workflow's concurrency limit cannot be computed; the message says why."""
+class BadConcurrencyKey(AuthorError):
+    """The key of a workflow's concurrency limit cannot be computed from what it is started with; the message
+    says why."""
+
+    def __init__(self, error: ExpressionError) -> None:
+        told = f"The workflow's concurrency key: {error}"
+        super().__init__(Problem("BAD_CONCURRENCY_KEY", "/context", told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,6 @@ def limit_of(
     try:
         key = to_text(concurrency.key.resolve(Scope(context, now, workflow_id)))
     except ExpressionError as error:
-        raise BadConcurrencyKey(f"The workflow's concurrency key: {error}") from None
+        raise BadConcurrencyKey(error) from None
     # A digest, since a key may be of any length. Each workflow counts its own.
     return Limit(hashlib.sha256(f"{workflow_id}\n{key}".encode()).hexdigest(), concurrency.most)

@@ -86,7 +86,8 @@ class Ending:
 
 class State(NamedTuple):
     """All that deciding needs. `to_undo` are the completed visits that can be compensated, oldest first. An
-    execution that failed keeps its tokens where they stood, so that it can be taken up again from there.
+    execution that failed keeps its tokens where they stood, so that it can be taken up again from there; one
+    that was given up while it was being undone keeps the ending that this was for (`interrupted`).
     `has_asides`: in the context or the outputs something may stand for a large value."""
 
     tokens: tuple[Token, ...] = ()
@@ -98,6 +99,7 @@ class State(NamedTuple):
     ending: Ending | None = None
     undoing: tuple[str, int] | None = None
     finished: ExecutionStatus | None = None
+    interrupted: Ending | None = None
     has_asides: bool = False
 
     @property

@@ -24,6 +24,8 @@ tokens = st.builds(
     due=st.none() | times,
     woken=st.booleans(),
     lineage=st.lists(places, max_size=2).map(tuple),
+    deadline=st.none() | times,
+    late=st.booleans(),
 )
 endings = st.builds(
     Ending,
@@ -43,6 +45,7 @@ states = st.builds(
     ending=st.none() | endings,
     undoing=st.none() | places,
     finished=st.none() | st.sampled_from(ExecutionStatus),
+    interrupted=st.none() | endings,
     has_asides=st.just(False),  # whoever reads the context knows
 )
 

@@ -297,6 +297,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0017_instances": [("instance_start", {"owner": "here/1", "started_at": TIME})],
+    "0018_checkpoint_seq": [],
 }
 
 

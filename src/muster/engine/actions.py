@@ -11,8 +11,9 @@ from muster.definitions.library import Library
 from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find, whole
+from muster.engine.keeping import answers_of, answers_to_keep, history_kept
 from muster.engine.limits import limit_of
-from muster.engine.live import UNTOUCHED, answers_of, answers_to_keep
+from muster.engine.live import UNTOUCHED
 from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import terms_of
@@ -190,6 +191,7 @@ class Actions:
             **encode(decision.state),
             "outputs": decision.state.outputs,
             "seq": found.state.get("seq", 0),
+            **history_kept(found.state),
             # It is reopened under the next fence, and whoever takes it up has the one after that.
             UNTOUCHED: found.fence + 2,
         }

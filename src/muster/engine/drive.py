@@ -16,7 +16,8 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
-from muster.engine.live import UNTOUCHED, Live, answers_to_keep, while_waiting
+from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
+from muster.engine.live import UNTOUCHED, Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     COMPENSATION,
@@ -361,6 +362,8 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
     document: JsonObject = {**encode(state), "outputs": state.outputs, "seq": live.seq}
     if kept := answers_to_keep(state, live.answers):
         document["answers"] = kept
+    if live.began or live.failures:
+        document |= history_to_keep(state.tokens, live.began, live.failures)
     if live.handed_on:
         document[UNTOUCHED] = live.fence + 1
     standing = next((token.node for token in state.tokens), None)

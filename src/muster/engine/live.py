@@ -9,6 +9,7 @@ from typing import assert_never
 from muster.engine.advance import advance, at_attempt, in_doubt, is_awaited, resume
 from muster.engine.codec import decode
 from muster.engine.doubt import BEGUN, asking, is_in_doubt
+from muster.engine.keeping import answers_of, correlation_of, deadline_of, history_of
 from muster.engine.ports import (
     COMPENSATION,
     FIRST_FENCE,
@@ -50,9 +51,6 @@ from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 MOST_FAILURES = 100
-# Of the output of a visit that waits: what it has opened, and when its node's `timeout` is over.
-CORRELATION = "correlationId"
-TIMES_OUT = "timeoutAt"
 # Of a checkpoint: under this fence nothing of what it has as running can have begun.
 UNTOUCHED = "untouched"
 
@@ -293,6 +291,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     live = Live(facts, owned.fence, program, state, seq)
     live.takeovers, live.claimed_at = owned.takeovers, owned.claimed_at
     live.answers = answers_of(owned.state)
+    live.began, live.failures = history_of(owned.state)
     if owned.fence == FIRST_FENCE and owned.signals:
         return live, _first_of_all(live, owned)
     if not owned.state:
@@ -366,20 +365,6 @@ def _before_it_begins(live: Live, owned: OwnedExecution) -> tuple[Todo, ...]:
     return todo + live.happen(Held() if held else Released(), owned.started_at)
 
 
-def answers_to_keep(state: State, answers: Mapping[tuple[str, int], Json]) -> JsonObject:
-    """Those of visits that are woken and have not run yet: the execution is held, handed on, or ended. Each
-    is a member, by its visit, so that a large one can be kept aside."""
-    woken = [(token.node, token.visit) for token in state.tokens if token.woken]
-    return {f"{node}/{visit}": answers[node, visit] for node, visit in woken if (node, visit) in answers}
-
-
-def answers_of(state: JsonObject) -> dict[tuple[str, int], Json]:
-    kept = state.get("answers", {})
-    assert isinstance(kept, dict)
-    visits = ((key.rpartition("/"), answer) for key, answer in kept.items())
-    return {(node, int(visit)): answer for (node, _, visit), answer in visits}
-
-
 def _replay(live: Live, row: JournalRow) -> None:
     if row.completed_at is None:
         live.began[row.node, row.visit] = row.started_at
@@ -422,29 +407,9 @@ def _event_of(row: JournalRow) -> Event | None:
         case NodeStatus.RETRYING if row.due:
             return Retrying(row.node, row.visit, row.attempt + 1, row.due)
         case NodeStatus.PAUSED:
-            return Suspended(row.node, row.visit, Phase.PAUSED, row.due, deadline=_deadline(row.output))
+            return Suspended(row.node, row.visit, Phase.PAUSED, row.due, deadline=deadline_of(row.output))
         case _ if row.status in WAITS:
-            correlation, deadline = _correlation(row.output), _deadline(row.output)
+            correlation, deadline = correlation_of(row.output), deadline_of(row.output)
             return Suspended(row.node, row.visit, Phase.WAITING, row.due, correlation, deadline)
         case _:
             return None
-
-
-def while_waiting(shown: Json, correlation: str, deadline: datetime | None) -> Json:
-    """What the journal shows of a node that waits, and replays it from."""
-    told: JsonObject = {}
-    if correlation:
-        told[CORRELATION] = correlation
-    if deadline:
-        told[TIMES_OUT] = deadline.isoformat()
-    return {**(shown if isinstance(shown, dict) else {}), **told} if told else shown
-
-
-def _correlation(output: Json) -> str:
-    found = output.get(CORRELATION) if isinstance(output, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def _deadline(output: Json) -> datetime | None:
-    found = output.get(TIMES_OUT) if isinstance(output, dict) else None
-    return datetime.fromisoformat(found) if isinstance(found, str) else None

@@ -164,6 +164,12 @@ class Checkpoint:
     def is_final(self) -> bool:
         return self.status in FINAL
 
+    @property
+    def seq(self) -> int:
+        """The last number of the journal that it takes account of; 0, where its state cannot be read."""
+        seq = self.state.get("seq")
+        return seq if isinstance(seq, int) else 0
+
 
 @dataclass(frozen=True, slots=True)
 class NewExecution:

@@ -69,14 +69,21 @@ IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 SIGNALS = (
     select(execution_signal)
     .join(workflow_execution, E.id == S.execution_id)
-    .where(E.owner == bindparam("held_by"))
+    .where(E.owner == bindparam("held_by"), S.seq.is_(None))
     .order_by(S.id)
 )
 NEXT_DUE = select(func.min(E.resume_at)).where(
     E.resume_at.is_not(None), E.owner.is_(None), E.status.in_(FREE_TO_TAKE)
 )
-JOURNALS = select(node_execution).where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM))
+# What the checkpoint does not know yet.
+JOURNALS = (
+    select(node_execution)
+    .join(workflow_execution, E.id == J.execution_id)
+    .where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM), J.seq > E.checkpoint_seq)
+)
 SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
+# Those that nobody has taken, or of which nobody has said so yet.
+FRESH_SIGNALS_OF = SIGNALS_OF.where(S.seq.is_(None))
 TAKEN: Mapping[str, object] = {
     "owner": bindparam("new_owner"),
     "lease_until": bindparam("until"),
@@ -269,7 +276,7 @@ class ExecutionRepository:
             if row is None or row.fence != fence:
                 return None
             close(connection, execution_id, closing, ApprovalStatus.EXPIRED, children)
-            reached = connection.execute(SIGNALS_OF, {"ids": [execution_id]})
+            reached = connection.execute(FRESH_SIGNALS_OF, {"ids": [execution_id]})
             return _signals_of(reached).get(execution_id, ())
 
         signals = await self._write(work)
@@ -440,6 +447,7 @@ def _checkpoint_row(laying: Laying, item: Progress, at: datetime, reached: bool)
         "status": checkpoint.status.value,
         "current_node_id": checkpoint.current_node,
         "resume_at": at if at_once and not checkpoint.is_final else checkpoint.resume_at,
+        "checkpoint_seq": checkpoint.seq,
         "owner": None,
         "lease_until": None,
         "takeovers": 0,

@@ -264,6 +264,8 @@ workflow_execution = _table(
     Column("context", JsonValue, nullable=False),
     # Tokens, visits and outputs at the last checkpoint; NULL until the first.
     Column("state", JsonValue),
+    # The last number of the journal that the checkpoint takes account of.
+    Column("checkpoint_seq", Integer, nullable=False, server_default=text("0")),
     Column("output", JsonValue),
     Column("current_node_id", Key(NAME_LENGTH)),
     Column("resume_at", UtcTime),

@@ -24,7 +24,7 @@ from muster.store.dialect import (
     utc_now,
     violated_key,
 )
-from muster.store.tables import api_token, node_template, workflow
+from muster.store.tables import api_token, large_value, node_template, workflow
 from polling import PATIENCE
 
 
@@ -274,3 +274,17 @@ async def test_a_place_for_one_at_a_time_holds_one_at_a_time(database: Database)
 
     await asyncio.gather(*(database.write(work) for _ in range(8)))
     assert most == [1] * 8
+
+
+async def test_only_a_key_that_is_taken_is_passed_over(database: Database) -> None:
+    """A row that refers to nothing is an error, on its own and among others."""
+    part = {"sha256": "s", "part": 0, "size": 1, "data": b"x"}
+    rows = [{**part, "execution_id": "nobody"}]
+    key = ("execution_id", "sha256", "part")
+    with pytest.raises(IntegrityError):
+        await database.write(lambda connection: insert_new(connection, large_value, rows, key))
+    nameless = [{**row, "institute_id": "", "name": None} for row in template_rows("a")]
+    with pytest.raises(IntegrityError):
+        await database.write(
+            lambda connection: insert_new(connection, node_template, nameless, ["institute_id", "id"])
+        )

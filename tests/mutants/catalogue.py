@@ -251,8 +251,8 @@ MUTANTS = [
     Mutant(
         "attempts count on",
         "engine/live.py",
-        '        case "retrying" if row.due:\n',
-        '        case "retrying" if row.due is row:\n',
+        "        case NodeStatus.RETRYING if row.due:\n",
+        "        case NodeStatus.RETRYING if row.due is row:\n",
         f"{HISTORY} counting_attempts and sqlite",
     ),
     Mutant(

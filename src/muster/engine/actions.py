@@ -16,7 +16,7 @@ from muster.engine.limits import limit_of
 from muster.engine.live import UNTOUCHED
 from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
-from muster.engine.search import terms_of
+from muster.engine.search import FOUND_BY, terms_of
 from muster.engine.sizes import check_context
 from muster.engine.state import FINAL, Decision, ExecutionStatus, Phase
 from muster.kit.clock import Clock
@@ -192,6 +192,7 @@ class Actions:
             "outputs": decision.state.outputs,
             "seq": found.state.get("seq", 0),
             **history_kept(found.state),
+            **({FOUND_BY: found.state[FOUND_BY]} if FOUND_BY in found.state else {}),
             # It is reopened under the next fence, and whoever takes it up has the one after that.
             UNTOUCHED: found.fence + 2,
         }

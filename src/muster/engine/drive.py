@@ -31,7 +31,7 @@ from muster.engine.ports import (
     Progress,
 )
 from muster.engine.reading import read_into
-from muster.engine.search import terms_of
+from muster.engine.search import FOUND_BY, digest_of, terms_of
 from muster.engine.state import (
     Completed,
     Event,
@@ -364,6 +364,9 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
         document["answers"] = kept
     if live.began or live.failures:
         document |= history_to_keep(state.tokens, live.began, live.failures)
+    terms = _terms(live)
+    if terms is not None:
+        document[FOUND_BY] = digest_of(terms)
     if live.handed_on:
         document[UNTOUCHED] = live.fence + 1
     standing = next((token.node for token in state.tokens), None)
@@ -381,19 +384,19 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
         output=output,
         failure=problem,
         attempts=tuple(_attempts(live)) if status is ExecutionStatus.FAILED else (),
-        terms=_terms(live),
+        terms=None if terms is None or document[FOUND_BY] == live.found_by else terms,
     )
 
 
 def _terms(live: Live) -> tuple[str, ...] | None:
+    """What it is found by; None: nothing was ever to be."""
     if not live.program.search:
         return None
     context = live.state.context
     found_by = {str(path.steps[0]) for path in live.program.search} if live.state.has_asides else ()
     if unread := [aside for name in found_by for aside in asides_in(context.get(name))]:
         raise Unread(unread)
-    terms = terms_of(live.program.search, context)
-    return None if terms == live.terms else terms
+    return terms_of(live.program.search, context)
 
 
 def _attempts(live: Live) -> Iterator[JsonObject]:

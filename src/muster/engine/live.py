@@ -23,6 +23,7 @@ from muster.engine.ports import (
     SignalKind,
 )
 from muster.engine.program import Program
+from muster.engine.search import FOUND_BY, digest_of
 from muster.engine.state import (
     Cancelled,
     Completed,
@@ -64,9 +65,9 @@ class Live:
     closed is `closed`. `began` is when a visit that is not over began, and `failures` are its failed
     attempts; `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken`
     they stay with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease
-    was last known to be this instance's. Where this is `handed_on`, nothing more begins here. By
-    `terms` it is found; None: not known here. It was taken over `takeovers` times since it made progress,
-    and claimed at `claimed_at`, by the database's clock.
+    was last known to be this instance's. Where this is `handed_on`, nothing more begins here. `found_by` is
+    the digest of the terms that it is found by; None: not known here. It was taken over `takeovers` times
+    since it made progress, and claimed at `claimed_at`, by the database's clock.
     """
 
     facts: Facts
@@ -88,7 +89,7 @@ class Live:
     disturbance: "asyncio.Future[None] | None" = None
     confirmed: float = 0.0
     handed_on: bool = False
-    terms: tuple[str, ...] | None = None
+    found_by: str | None = None
     takeovers: int = 0
     claimed_at: datetime | None = None
 
@@ -265,7 +266,7 @@ def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         program.vars,
         new.parent_id,
     )
-    live = Live(facts, FIRST_FENCE, program, State(), terms=new.terms)
+    live = Live(facts, FIRST_FENCE, program, State(), found_by=digest_of(new.terms))
     return live, live.happen(Started(new.context), new.started_at)
 
 
@@ -292,6 +293,8 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     live.takeovers, live.claimed_at = owned.takeovers, owned.claimed_at
     live.answers = answers_of(owned.state)
     live.began, live.failures = history_of(owned.state)
+    found_by = owned.state.get(FOUND_BY)
+    live.found_by = found_by if isinstance(found_by, str) else None
     if owned.fence == FIRST_FENCE and owned.signals:
         return live, _first_of_all(live, owned)
     if not owned.state:

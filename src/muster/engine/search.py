@@ -4,6 +4,7 @@ A value is found by how it begins, or how any word in it begins, whatever the ca
 terms, each of which begins at a word; an index finds all that begin with what is asked for.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
@@ -15,6 +16,8 @@ TERM_LENGTH = 100
 MOST_ITEMS = 20
 MOST_WORDS = 12
 MOST_TERMS = 200
+# Of a checkpoint.
+FOUND_BY = "foundBy"
 _WORD = re.compile(r"\w+")
 _SPACE = re.compile(r"\s+")
 
@@ -27,6 +30,11 @@ def terms_of(search: Sequence[PlainPath], context: JsonView) -> tuple[str, ...]:
         term for path in search for value in _scalars(path.lookup(dict(context))[0]) for term in _terms(value)
     )
     return tuple(found)[:MOST_TERMS]
+
+
+def digest_of(terms: Sequence[str]) -> str:
+    """What a checkpoint says of the terms, so that they are written again only when they are others."""
+    return hashlib.blake2b("\n".join(terms).encode(errors="surrogatepass"), digest_size=12).hexdigest()
 
 
 def term_of(text: str) -> str:

@@ -161,9 +161,11 @@ def insert_new(
         kept = postgres.insert(connection, table, names, rows, conflict, key, tuple(from_now))
         return {tuple(row) for row in kept}
     rows = _with_times(rows, from_now, now(connection)) if from_now else rows
-    insert_part = _sqlite_new if dialect == "sqlite" else _mariadb_new
-    parts = _parts(rows, len(names)) if dialect == "sqlite" else _light_parts(rows, len(names))
-    return {tuple(row) for part in parts for row in insert_part(connection, table, part, key)}
+    if dialect == "sqlite":
+        parts = _parts(rows, len(names))
+        return {tuple(row) for part in parts for row in _sqlite_new(connection, table, part, key)}
+    parts = _light_parts(rows, len(names))
+    return {place for part in parts for place in _mariadb_new(connection, table, part, key)}
 
 
 def _with_times(rows: Rows, names: Sequence[str], at: datetime) -> Rows:
@@ -179,10 +181,26 @@ def _sqlite_new(connection: Connection, table: Table, rows: Rows, key: Sequence[
     return [*connection.execute(statement.returning(*(table.c[name] for name in key)))]
 
 
-def _mariadb_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> list[Row[Any]]:
-    # It passes over other errors too: lengths were checked on the way, missing values were not.
-    statement = mysql.insert(table).prefix_with("IGNORE").values(list(rows))
-    return [*connection.execute(statement.returning(*(table.c[name] for name in key)))]
+def _mariadb_new(
+    connection: Connection, table: Table, rows: Rows, key: Sequence[str]
+) -> Sequence[tuple[Any, ...]]:
+    """`IGNORE` passes over every error, a missing parent or value say: what was left out, and is not there,
+    is inserted once more without it, to hear why. (Lengths were checked on the way.)"""
+    needed = [name for name in rows[0] if not table.c[name].nullable]
+    if any(row[name] is None for row in rows for name in needed):
+        connection.execute(insert(table).values(list(rows)))
+    columns = [table.c[name] for name in key]
+    ignoring = mysql.insert(table).prefix_with("IGNORE").values(list(rows))
+    kept = [tuple(row) for row in connection.execute(ignoring.returning(*columns))]
+    if len(kept) < len(rows):
+        given = {tuple(row[name] for name in key): row for row in rows}
+        left = given.keys() - set(kept)
+        # With a lock: the transaction may have begun to read before somebody else's was committed.
+        there = select(*columns).where(tuple_(*columns).in_(sorted(left))).with_for_update(read=True)
+        left -= {tuple(row) for row in connection.execute(there)} if left else set()
+        if left:
+            connection.execute(insert(table).values([given[place] for place in sorted(left)]))
+    return kept
 
 
 def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:

@@ -1,7 +1,9 @@
 """An execution about to be written, as a row."""
 
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from sqlalchemy import Row
 
 from muster.engine.ports import FIRST_FENCE, NewExecution
 from muster.engine.state import ExecutionStatus
@@ -36,3 +38,9 @@ def new_row(laying: Laying, new: NewExecution, at: Moment, until: Moment | None 
     laying.row(new.id, row, {"context": new.context})
     # The same, for starting anew: its places are kept by themselves, since the context's change.
     return {**row, "given": row["context"], "given_aside": row["aside"]}
+
+
+def is_where_it_began(row: Row[Any], owner: str | None) -> bool:
+    """Whether an execution is in the hands of who started it, and never left them: whoever takes one up that
+    was parked, queued or abandoned has a later fence, or resumes it."""
+    return row.owner == owner and row.fence == FIRST_FENCE and row.resumed_at is None

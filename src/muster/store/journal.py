@@ -121,7 +121,7 @@ def _written(laying: Laying, execution_id: str, row: JournalRow) -> Written:
         "item_key": row.item_key,
         "seq": row.seq,
         "attempt": row.attempt,
-        "status": row.status.value,
+        "status": str(row.status),
         "error": row.error,
         "warnings": list(row.warnings) or None,
         "due_at": row.due,

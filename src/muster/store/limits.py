@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, delete, func, select, update
 from muster.engine.ports import FIRST_FENCE, Begun, Limit, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.dialect import Claim, insert_new, now, update_rows
-from muster.store.execution_rows import new_row
+from muster.store.execution_rows import is_where_it_began, new_row
 from muster.store.finding import write_tags_and_terms
 from muster.store.large_values import OF_EXECUTIONS, Laying
 from muster.store.once import Claims
@@ -108,8 +108,8 @@ def _give_to_owners(connection: Connection, items: Sequence[NewExecution], until
 
 def _runs(connection: Connection, item: NewExecution) -> bool:
     """Of one that was written before, by a commit whose answer got lost: whether it is as it was then."""
-    row = connection.execute(select(E.owner, E.fence, E.resumed_at).where(E.id == item.id)).one()
-    return row.owner == item.owner and row.fence == FIRST_FENCE and row.resumed_at is None
+    row = connection.execute(select(workflow_execution).where(E.id == item.id)).one()
+    return is_where_it_began(row, item.owner)
 
 
 def lock_workflows(connection: Connection, ids: Collection[str]) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Row,
     Select,
     Table,
+    Text,
     Update,
     bindparam,
     func,
@@ -94,6 +95,31 @@ def _mariadb_is_true(element: json_is_true, compiler: SQLCompiler, **options: An
 def _sqlite_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
     column, name = (compiler.process(clause, **options) for clause in element.clauses)
     return f"coalesce(json_extract({column}, '$.' || {name}) = 1, 0)"
+
+
+class json_member(GenericFunction[str]):
+    """What the document in a column of JSON has under a name, as text; NULL: nothing, or it is no object."""
+
+    type = Text()
+    inherit_cache = True
+
+
+@compiles(json_member, "postgresql")
+def _postgresql_member(element: json_member, compiler: SQLCompiler, **options: Any) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"({column} ->> {name})"
+
+
+@compiles(json_member, "mariadb")
+def _mariadb_member(element: json_member, compiler: SQLCompiler, **options: Any) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"json_value({column}, concat('$.', {name}))"
+
+
+@compiles(json_member, "sqlite")
+def _sqlite_member(element: json_member, compiler: SQLCompiler, **options: Any) -> str:
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"json_extract({column}, '$.' || {name})"
 
 
 THE_TIME = select(utc_now())

@@ -1,30 +1,61 @@
 """The self-check: live executions that nobody would ever look at again. There are none."""
 
 from collections.abc import Sequence
+from functools import partial
 
-from sqlalchemy import Connection, and_, not_, select
+from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select
 
 from muster.engine.state import FINAL, ExecutionStatus
+from muster.model.approval import ApprovalStatus
 from muster.store.database import Database
-from muster.store.dialect import json_is_true
-from muster.store.tables import workflow_execution
+from muster.store.dialect import json_is_true, json_member
+from muster.store.tables import approval, execution_child, execution_limit, node_execution, workflow_execution
 
 E = workflow_execution.c
+J = node_execution.c
+C = execution_child.c
+L = execution_limit.c
+A = approval.c
 MOST = 1000
-# One that waits is woken by what it waits for, and one that was paused by hand by a person.
+# Of those that wait so many are looked at in a row; the next look goes on after them.
+PAGE = 5000
+
+# One that was paused by hand is woken by a person.
 UNATTENDED = (
     select(E.id)
     .where(
         E.completed_at.is_(None),  # along the index of what is live
-        E.status.not_in(sorted(FINAL)),
+        E.status.not_in([*sorted(FINAL), ExecutionStatus.WAITING.value]),
         E.lease_until.is_(None),
         E.resume_at.is_(None),
-        E.status != ExecutionStatus.WAITING,
         not_(and_(E.status == ExecutionStatus.PAUSED, json_is_true(E.state, "held"))),
     )
     .order_by(E.id)
     .limit(MOST)
 )
+# What may wake an execution that waits: a kind of wait that has a table of its own is one more.
+OPEN_WAITS: tuple[ColumnElement[bool], ...] = (
+    select(C.child_execution_id).where(C.execution_id == E.id).exists(),
+    select(A.id).where(A.execution_id == E.id, A.status == ApprovalStatus.OPEN).exists(),
+    # Nothing of ours answers it: whoever was asked does, over the API.
+    select(J.node_id)
+    .where(
+        J.execution_id == E.id,
+        J.status.startswith("waiting"),
+        json_member(J.output, "correlationId").is_(None),
+    )
+    .exists(),
+)
+HELD_PLACES: tuple[ColumnElement[bool], ...] = (
+    select(L.execution_id).where(L.execution_id == E.id, L.queued.is_(True)).exists(),
+    select(C.child_execution_id).where(C.child_execution_id == E.id, C.held.is_(True)).exists(),
+)
+LEFT_ALONE = {
+    ExecutionStatus.WAITING.value: and_(
+        E.lease_until.is_(None), E.resume_at.is_(None), not_(or_(*OPEN_WAITS))
+    ),
+    ExecutionStatus.QUEUED.value: not_(or_(*HELD_PLACES)),
+}
 
 
 class SelfCheck:
@@ -32,9 +63,21 @@ class SelfCheck:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._after = dict.fromkeys(LEFT_ALONE, "")
 
     async def unattended(self) -> Sequence[str]:
-        def work(connection: Connection) -> Sequence[str]:
-            return connection.scalars(UNATTENDED).all()
+        """All that have neither a lease nor a due time; and of those that wait or are queued, a page at a
+        time, those that nothing can wake."""
+        found = [*await self._database.read(lambda connection: connection.scalars(UNATTENDED).all())]
+        for status in LEFT_ALONE:
+            found += await self._database.read(partial(self._next, status=status))
+        return found
 
-        return await self._database.read(work)
+    def _next(self, connection: Connection, status: str) -> Sequence[str]:
+        after = select(E.id).where(E.status == status, E.id > self._after[status])
+        page = connection.scalars(after.order_by(E.id).limit(PAGE)).all()
+        self._after[status] = page[-1] if len(page) == PAGE else ""
+        if not page:
+            return []
+        those = (E.status == status, E.id >= page[0], E.id <= page[-1])
+        return connection.scalars(select(E.id).where(*those, LEFT_ALONE[status]).order_by(E.id)).all()

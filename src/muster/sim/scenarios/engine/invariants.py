@@ -30,6 +30,7 @@ class Seen:
     due: bool
     held: bool
     waits: bool
+    has_place: bool
     takeovers: int
     error: str | None
     result: str
@@ -96,8 +97,9 @@ def lost(accepted: Iterable[str], after: Snapshot) -> list[str]:
 
 
 def unattended(row: Seen) -> list[str]:
-    """Every live execution has a lease, a due time or an open wait; one paused by hand waits for a person."""
-    if row.ended or row.leased or row.due or row.waits or row.held:
+    """Every live execution has a lease, a due time or an open wait; one paused by hand waits for a person,
+    and one that is queued has a place in a queue."""
+    if row.ended or ((row.leased or row.due or row.waits or row.held) and row.has_place):
         return []
     return [f"unattended: {row.id} is {row.status} without lease, due time or open wait"]
 

@@ -13,21 +13,33 @@ from muster.engine.actions import Actions, By, Retry, Verdict
 from muster.engine.control import Conflict
 from muster.engine.ports import Executions, NotWritten, SignalKind
 from muster.model.access import Caller, How
+from muster.model.approval import ApprovalStatus, Decided, Decision
 from muster.model.json import JsonObject
+from muster.model.stored import AuditEntry, Page
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.workflows import ways_on
+from muster.store.approvals import ApprovalRepository
 from muster.store.database import CommitUnknown, Unavailable
 
 REFUSALS = (NotWritten, Unavailable, CommitUnknown, DBAPIError, Conflict, NotFound)
 SOMEBODY = By(Caller("somebody", frozenset(), None, How.LOOPBACK), "")
+AUDIT = AuditEntry("approval", "", "decide", "somebody", "")
 DEEDS = ["pause", "pause", "resume", "resume", "cancel", "undo", "undo", "retry", "retry"]
 
 
 class People:
     """Those who use one instance."""
 
-    def __init__(self, actions: Actions, executions: Executions, ledger: Ledger, chance: Random) -> None:
+    def __init__(
+        self,
+        actions: Actions,
+        executions: Executions,
+        approvals: ApprovalRepository,
+        ledger: Ledger,
+        chance: Random,
+    ) -> None:
         self._actions, self._executions, self._ledger, self._chance = actions, executions, ledger, chance
+        self._approvals = approvals
 
     async def meddle(self) -> None:
         """Do this and that until the weather is calm."""
@@ -70,6 +82,10 @@ class People:
                 await actions.cancel(name, SOMEBODY, compensate=deed == "undo")
 
     async def _answer_all(self) -> None:
+        asked, _ = await self._approvals.list(None, Page(100, None), ApprovalStatus.OPEN)
+        for each in asked:
+            decision = self._chance.choice([Decision.APPROVE, Decision.REJECT])
+            await self._approvals.decide(each, Decided(decision, None, "", "somebody"), AUDIT)
         for place, status in list(self._ledger.seen.journal.items()):
             if status == "waiting_for_task":
                 name, node, visit, _ = place.split(":")

@@ -18,6 +18,7 @@ from muster.engine.ports import NewExecution, NotWritten
 from muster.engine.programs import Programs
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
+from muster.nodes.approval import approval
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.sim.database import FaultyDatabase
 from muster.sim.scenarios.engine.invariants import at_end, not_given_up, unfinished
@@ -41,6 +42,7 @@ from muster.sim.scenarios.engine.workflows import (
 from muster.sim.template import Template
 from muster.sim.world import BEGINNING, World
 from muster.store.acts import ExecutionActs
+from muster.store.approvals import ApprovalRepository
 from muster.store.child_items import ChildItems
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
@@ -159,7 +161,7 @@ class _Place:
         database = FaultyDatabase(self._database, self._world, self._weather.over_database())
         committer = GroupCommitter(database)
         executions = watched(self._make, self._ledger)(database, committer, LEASE)
-        waits = {"SLEEP": sleep, "ASK": ask}
+        waits = {"SLEEP": sleep, "ASK": ask, "APPROVAL": approval}
         calls = {"CALL": SubWorkflow(TheChild(CHILD_VERSION), ChildItems(database))}
         handlers = Handlers({"TELL": self._sink.tell, "KILL": kill}, {"SET": set_}, waits, calls)
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
@@ -169,7 +171,8 @@ class _Place:
         library = Library(workflows, templates, Catalogue(TYPES), ids)
         records, acts = ExecutionRecords(database), ExecutionActs(committer)
         actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
-        people = People(actions, executions, self._ledger, self._chance)
+        approvals = ApprovalRepository(database)
+        people = People(actions, executions, approvals, self._ledger, self._chance)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
             tasks.create_task(self._start_some(instance))

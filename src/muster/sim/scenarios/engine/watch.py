@@ -23,9 +23,17 @@ from muster.store.executions import ExecutionRepository
 T = TypeVar("T")
 ROWS = """
 SELECT id, workflow_version_id, status, fence, owner, lease_until IS NOT NULL, resume_at IS NOT NULL,
-       coalesce(json_extract(state, '$.held'), 0), status = 'WAITING', takeovers, error_type, context,
-       completed_at
-FROM workflow_execution ORDER BY id
+       coalesce(json_extract(state, '$.held'), 0),
+       status = 'WAITING' AND (
+           EXISTS (SELECT 1 FROM execution_child c WHERE c.execution_id = e.id)
+           OR EXISTS (SELECT 1 FROM approval a WHERE a.execution_id = e.id AND a.status = 'OPEN')
+           OR EXISTS (SELECT 1 FROM node_execution j WHERE j.execution_id = e.id AND j.status LIKE 'waiting%'
+                      AND json_extract(j.output, '$.correlationId') IS NULL)),
+       status <> 'QUEUED'
+           OR EXISTS (SELECT 1 FROM execution_limit l WHERE l.execution_id = e.id AND l.queued)
+           OR EXISTS (SELECT 1 FROM execution_child c WHERE c.child_execution_id = e.id AND c.held),
+       takeovers, error_type, context, completed_at
+FROM workflow_execution e ORDER BY id
 """
 JOURNAL = """
 SELECT execution_id, node_id, visit, item_key, seq, status, coalesce(changes, output), error

@@ -20,6 +20,7 @@ KINDS = {
     "SLEEP": NodeKind.WAIT,
     "ASK": NodeKind.WAIT,
     "CALL": NodeKind.WAIT,
+    "APPROVAL": NodeKind.WAIT,
     "KILL": NodeKind.EFFECT,
 }
 TYPES = {name: NodeType(name, kind, "", name, "", {}) for name, kind in KINDS.items()}
@@ -114,7 +115,8 @@ def random_definition(chance: Random) -> Definition:
     if chance.random() < 0.3:
         source, target = names[-1], names[chance.randrange(count)]
         edges.append(Edge(source, target, EdgeType.CONDITIONAL, condition=f"#{{c_{source}}}", value=True))
-    return Definition("random", nodes, tuple(edges))
+    concurrency: JsonObject | None = {"limit": 2} if chance.random() < 0.25 else None
+    return Definition("random", nodes, tuple(edges), concurrency=concurrency)
 
 
 def _ways_to(chance: Random, source: str, target: str) -> list[Edge]:
@@ -126,7 +128,7 @@ def _ways_to(chance: Random, source: str, target: str) -> list[Edge]:
 
 def _random_node(chance: Random, name: str, names: list[str], undoable: float) -> Node:
     join = chance.choices([Join.ALL, Join.EACH], [9, 1])[0]
-    match chance.choice(["SET", "TELL", "TELL", "TELL", "EACH", "SLEEP", "ASK", "CALL"]):
+    match chance.choice(["SET", "TELL", "TELL", "TELL", "EACH", "SLEEP", "ASK", "CALL", "APPROVAL"]):
         case "TELL" | "EACH" as kind:
             once = kind == "TELL" and chance.random() < 0.3
             config = _random_list(chance) if kind == "EACH" else _random_call(chance)
@@ -145,6 +147,10 @@ def _random_node(chance: Random, name: str, names: list[str], undoable: float) -
         case "SLEEP":
             config = {"seconds": chance.choice([0.3, 1.5, 2.5])}
             return Node(name, "SLEEP", config, is_start=name == "n0", join=join)
+        case "APPROVAL":
+            timeout: JsonObject = {"timeout": "PT3S", "onTimeout": "approve"} if chance.random() < 0.5 else {}
+            config = {"assignees": ["somebody"], **timeout}
+            return Node(name, "APPROVAL", config, is_start=name == "n0", join=join)
         case "CALL":
             on_error = _random_on_error(chance, names[names.index(name) + 1 :])
             config = _random_child(chance)

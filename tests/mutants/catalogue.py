@@ -6,6 +6,8 @@ ON_A_DATABASE = "tests/contract/test_engine_on_a_database.py"
 HISTORY = "tests/contract/test_recovered_history.py"
 GUARDS = "tests/contract/test_guards.py"
 ONCE = "tests/contract/test_once.py"
+FIRING = "tests/scenario/test_firing.py"
+SIGNATURES = "tests/unit/auth/test_signatures.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -65,6 +67,48 @@ MUTANTS = [
         "    if any(ask.id == row.execution_id for ask in asks):\n        return None",
         "    if any(ask.id == row.execution_id for ask in asks):\n        return asks[0]",
         f"{ONCE} no_duplicate_of_itself and sqlite",
+    ),
+    Mutant(
+        "a signed message starts one execution",
+        "engine/triggering.py",
+        "    if event.delivery is None or by_event:\n",
+        "    if True:\n",
+        f"{FIRING} signed_request_runs_once",
+    ),
+    Mutant(
+        "a message stays with who had its key",
+        "store/once.py",
+        "    _hand_on(connection, [Ask(lost[ask.id].id, ask.key) for ask in messages if ask.id in lost])\n",
+        "",
+        f"{ONCE} stays_with_who_had_it and sqlite",
+    ),
+    Mutant(
+        "the time of a signed message",
+        "api/auth/signatures.py",
+        "    if abs(now - at) > TOLERANCE:\n",
+        "    if False:\n",
+        f"{SIGNATURES} five_minutes",
+    ),
+    Mutant(
+        "the signature of a message",
+        "api/auth/signatures.py",
+        '    if not _matches(secrets, f"{id}.{seconds}.".encode() + body, given):\n',
+        "    if False:\n",
+        f"{SIGNATURES} another_body",
+    ),
+    Mutant(
+        "what was read before a change is not kept",
+        "engine/trigger_cache.py",
+        "        if forgotten == self._forgotten:",
+        "        if True:",
+        "tests/unit/engine/test_trigger_cache.py began_before",
+    ),
+    Mutant(
+        "a producer fires its own institute's triggers only",
+        "api/routes/firing.py",
+        "                if caller.institute_id not in (None, trigger.institute_id):\n",
+        "                if False:\n",
+        f"{FIRING} own_institutes",
     ),
     Mutant(
         "where a key's parts end",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from muster.model.json import Json, JsonObject
 
@@ -21,8 +22,13 @@ def context_of(body: Json) -> JsonObject:
 def payload_of(body: Json, headers: Iterable[tuple[str, str]], query: Mapping[str, str]) -> JsonObject:
     """A body's fields, and beside them the body as it is, the headers that are nobody's secret, and the
     query."""
-    shown: JsonObject = {name: value for name, value in headers if _LEFT_OUT.search(name) is None}
+    shown: JsonObject = {name: value for name, value in headers if _is_shown(name)}
     return {**context_of(body), "body": body, "headers": shown, "query": dict(query)}
+
+
+@lru_cache(maxsize=1024)
+def _is_shown(header: str) -> bool:
+    return _LEFT_OUT.search(header) is None
 
 
 def event_id_of(body: Json) -> str | None:

@@ -6,6 +6,7 @@ to 127.0.0.1, or have its own host name resolve to it (DNS rebinding); `Host` an
 """
 
 import re
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from muster.api.auth.errors import AuthError
@@ -43,6 +44,7 @@ def is_loopback_host(host: str) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
 def _is_loopback_authority(text: str) -> bool:
     parts = _AUTHORITY.fullmatch(text)
     if parts is None or int(parts["port"] or 0) > 65535:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Request, Response
 from muster.api.auth import AuthError
 from muster.api.auth.signatures import ID, Signed, verify_signature
 from muster.api.describe import described, json_body
+from muster.api.direct import DirectRoute, StrictDirectRoute
 from muster.api.fired import decided, decided_several
 from muster.api.guard import count, recognised
 from muster.api.parts import Given, Parts
@@ -16,15 +17,14 @@ from muster.api.payloads import context_of, event_id_of, payload_of
 from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import Wait
-from muster.api.strict import StrictRoute
 from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
 from muster.engine.triggering import Event, Startable
 from muster.model.access import Role
 from muster.model.trigger import Authentication
 
-router = APIRouter(route_class=StrictRoute, tags=["triggers"])
+router = APIRouter(route_class=StrictDirectRoute, tags=["triggers"])
 # Whoever calls a path sends what they send: names that are not known are passed over.
-open_router = APIRouter(tags=["triggers"])
+open_router = APIRouter(route_class=DirectRoute, tags=["triggers"])
 
 _log = structlog.get_logger("muster.triggers")
 

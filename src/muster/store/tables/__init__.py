@@ -1,0 +1,79 @@
+"""Every table, by concern. The migrations make them so, and a test holds the two together.
+
+A row belongs to a tenant by `institute_id` ('' where there is only one); nodes, edges and versions belong to
+their workflow's. Unique keys are named, because who lost a race is told the name of the one that was broken.
+"""
+
+from muster.store.tables.definitions import (
+    node_template,
+    workflow,
+    workflow_edge,
+    workflow_node,
+    workflow_version,
+)
+from muster.store.tables.executions import (
+    execution_search,
+    execution_tag,
+    execution_takeover,
+    instance_start,
+    large_value,
+    node_execution,
+    workflow_execution,
+)
+from muster.store.tables.operations import (
+    api_token,
+    audit_log,
+    bulk_job,
+    bulk_job_item,
+    dead_letter,
+    delivery,
+)
+from muster.store.tables.registries import action_definition, data_source, prebuilt_query, secret
+from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, TABLE_OPTIONS, TAG_LENGTH, institute, metadata
+from muster.store.tables.starting import idempotency_key, workflow_schedule, workflow_trigger
+from muster.store.tables.waits import (
+    approval,
+    approval_assignee,
+    execution_child,
+    execution_limit,
+    execution_signal,
+)
+
+__all__ = [
+    "ID_LENGTH",
+    "NAME_LENGTH",
+    "TABLE_OPTIONS",
+    "TAG_LENGTH",
+    "action_definition",
+    "api_token",
+    "approval",
+    "approval_assignee",
+    "audit_log",
+    "bulk_job",
+    "bulk_job_item",
+    "data_source",
+    "dead_letter",
+    "delivery",
+    "execution_child",
+    "execution_limit",
+    "execution_search",
+    "execution_signal",
+    "execution_tag",
+    "execution_takeover",
+    "idempotency_key",
+    "instance_start",
+    "institute",
+    "large_value",
+    "metadata",
+    "node_execution",
+    "node_template",
+    "prebuilt_query",
+    "secret",
+    "workflow",
+    "workflow_edge",
+    "workflow_execution",
+    "workflow_node",
+    "workflow_schedule",
+    "workflow_trigger",
+    "workflow_version",
+]

@@ -92,7 +92,10 @@ async def test_any_json_fires_the_trigger_of_a_path(client: Client) -> None:
     ):
         content = b"" if body is None else json.dumps(body).encode()
         fired = await client.post(
-            f"{FIRE}/orders", params={"wait": 20, "lang": "de"}, content=content, headers=headers
+            f"{FIRE}/orders",
+            params={"wait": 20, "lang": "de", "Token": "t"},
+            content=content,
+            headers=headers,
         )
         assert (fired.status_code, fired.json()["status"]) == (200, "COMPLETED"), fired.text
         found = (await execution(client, fired.json()["executionId"]))["context"]

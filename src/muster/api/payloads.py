@@ -6,10 +6,11 @@ from functools import lru_cache
 
 from muster.model.json import Json, JsonObject
 
-# Whatever could let somebody in, and what only the connection is about.
-_LEFT_OUT = re.compile(
-    r"authorization|cookie|signature|token|secret|password|credential|api-?key"
-    r"|^(host|connection|content-length|transfer-encoding|accept|accept-encoding|expect|te|upgrade)$"
+# Whatever could let somebody in.
+_SECRET = re.compile(r"authorization|cookie|signature|token|secret|password|credential|api-?key")
+# What is about the connection alone.
+_OF_CONNECTION = frozenset(
+    ("host", "connection", "content-length", "transfer-encoding", "accept", "accept-encoding", "expect", "te")
 )
 EVENT_ID = "eventId"
 
@@ -20,15 +21,19 @@ def context_of(body: Json) -> JsonObject:
 
 
 def payload_of(body: Json, headers: Iterable[tuple[str, str]], query: Mapping[str, str]) -> JsonObject:
-    """A body's fields, and beside them the body as it is, the headers that are nobody's secret, and the
+    """A body's fields, and beside them the body as it is, and what is nobody's secret of the headers and the
     query."""
-    shown: JsonObject = {name: value for name, value in headers if _is_shown(name)}
-    return {**context_of(body), "body": body, "headers": shown, "query": dict(query)}
+    return {
+        **context_of(body),
+        "body": body,
+        "headers": {name: value for name, value in headers if name not in _OF_CONNECTION and _is_shown(name)},
+        "query": {name: value for name, value in query.items() if _is_shown(name.lower())},
+    }
 
 
 @lru_cache(maxsize=1024)
-def _is_shown(header: str) -> bool:
-    return _LEFT_OUT.search(header) is None
+def _is_shown(name: str) -> bool:
+    return _SECRET.search(name) is None
 
 
 def event_id_of(body: Json) -> str | None:

@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muster.definitions.library import Library, NotFound
 from muster.definitions.ports import Triggers
@@ -27,7 +27,7 @@ class SavedTrigger:
     """`secret` is the one that was made for it just now: it is never to be had again."""
 
     trigger: Trigger
-    secret: str | None
+    secret: str | None = field(repr=False)
     warnings: tuple[Problem, ...] = ()
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol, TypeAlias
@@ -36,7 +36,7 @@ class Startable:
     version_id: int
     institute_id: str
     settings: TriggerSettings
-    secrets: tuple[bytes, ...] = ()
+    secrets: tuple[bytes, ...] = field(default=(), repr=False)
 
 
 class Startables(Protocol):

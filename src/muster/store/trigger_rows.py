@@ -1,6 +1,7 @@
 """Rows of triggers: what is written of their settings, and how they are read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -116,15 +117,12 @@ def _refuse_taken(connection: Connection, wanted: Iterable[TriggerSettings]) -> 
             raise PathTaken(taken)
 
 
-class taken_paths:
+@contextmanager
+def taken_paths(wanted: Iterable[TriggerSettings]) -> Iterator[None]:
     """Says of a path that is taken that it is: of the first that was wanted, if several were."""
-
-    def __init__(self, wanted: Iterable[TriggerSettings]) -> None:
-        self._paths = [settings.path for settings in wanted if settings.path is not None]
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, IntegrityError) and violated_key(error, workflow_trigger) == ("path",):
-            raise PathTaken(self._paths[0]) from None
+    try:
+        yield
+    except IntegrityError as error:
+        if violated_key(error, workflow_trigger) != ("path",):
+            raise
+        raise PathTaken(next(settings.path for settings in wanted if settings.path is not None)) from None

@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,15 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polling import PATIENCE, poll
+from ports import free_port
+
 MUSTER = Path(sys.executable).with_name("muster")
 
 
 class Server:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
         self.settings: dict[str, str] = {}
         self.served = 1
@@ -43,20 +43,27 @@ class Server:
             self.process = subprocess.Popen(
                 self.command(), env=self.environment(), cwd=self.folder, stdout=log, stderr=log
             )
-        while time.monotonic() - began < 20:
-            assert self.process.poll() is None, (self.folder / "log").read_text()
-            try:
-                if self.call("GET", "/health/ready")[0] == 200:
-                    return time.monotonic() - began
-            except OSError:
-                time.sleep(0.02)
-        raise AssertionError("not ready within 20 s")
+        poll(self.is_ready, every=0.02)
+        return time.monotonic() - began
+
+    def is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, (self.folder / "log").read_text()
+        try:
+            return self.call("GET", "/health/ready")[0] == 200
+        except OSError:
+            return False
 
     def attempt(self, *more: str) -> "subprocess.CompletedProcess[str]":
         """Start one that is expected to refuse."""
-        command, environment = self.command(*more), self.environment()
         return subprocess.run(
-            command, env=environment, cwd=self.folder, capture_output=True, text=True, timeout=20, check=False
+            self.command(*more),
+            env=self.environment(),
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
 
     def call(self, method: str, path: str, body: object = None) -> tuple[int, object]:
@@ -65,7 +72,7 @@ class Server:
             f"http://127.0.0.1:{self.port}{path}", data, {"Content-Type": "application/json"}, method=method
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             with error:
@@ -86,22 +93,22 @@ class Server:
 
     def workers(self, count: int) -> list[int]:
         """The ids of its live workers, once there are so many and all of them answer."""
+        return poll(lambda: self._workers(count))
+
+    def _workers(self, count: int) -> list[int] | None:
         assert self.process is not None
-        until = time.monotonic() + 20
-        while time.monotonic() < until:
-            task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-            found = [int(text) for text in task.read_text().split()]
-            served = (self.folder / "log").read_text().count('"event": "serving"')
-            if len(found) == count and served > self.served:
-                self.served = served
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"there are not {count} workers")
+        task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        found = [int(text) for text in task.read_text().split()]
+        served = (self.folder / "log").read_text().count('"event": "serving"')
+        if len(found) != count or served <= self.served:
+            return None
+        self.served = served
+        return found
 
     def end(self, how: signal.Signals) -> int:
         assert self.process is not None
         self.process.send_signal(how)
-        return self.process.wait(15)
+        return self.process.wait(PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ class Stream:
     """A reader of server-sent events. Each read waits for as long as a test may."""
 
     def __init__(self, port: int, path: str, last: str | None = None) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         self.connection.request("GET", path, headers={} if last is None else {"Last-Event-ID": last})
         self.answer = self.connection.getresponse()
         self.status = self.answer.status

@@ -7,6 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from polling import until
 from stand_ins.http_site import Asked, Reply, site
 from torture.instances import MusterProcess
 from torture.nursery import Nursery
@@ -29,7 +30,7 @@ async def test_while_the_database_is_away_callers_are_told_and_what_ran_goes_on_
 
     nursery = Nursery()
     with own_postgres() as postgres:
-        async with site(answer) as web, httpx.AsyncClient(timeout=30) as client:
+        async with site(answer) as web, httpx.AsyncClient(timeout=60) as client:
             instance = MusterProcess("one", nursery, tmp_path, {"DB_URL": postgres.url, **SETTINGS})
             try:
                 instance.start()
@@ -68,24 +69,23 @@ async def _outlive_an_outage(instance, client, url, called, go_on, postgres) -> 
 
     postgres.start()
     path = f"{instance.url}/api/workflow/executions/{begun.json()['executionId']}"
-    assert await _until(client, path, "COMPLETED")
-    assert await _until(client, f"{instance.url}/health/ready", "UP")
+    await _until(client, path, "COMPLETED")
+    await _until(client, f"{instance.url}/health/ready", "UP")
     assert instance.starts == 1
     assert instance.is_up
     # The line about its end comes when it has been quiet for a while.
-    for _ in range(300):
-        if "database is back" in instance.log.read_text():
-            break
-        await asyncio.sleep(0.1)
+    await until(lambda: _is_told(instance))
 
 
-async def _until(client: httpx.AsyncClient, url: str, status: str) -> bool:
-    for _ in range(600):
-        answer = await client.get(url)
-        if answer.json().get("status") == status:
-            return True
-        await asyncio.sleep(0.1)
-    return False
+async def _is_told(instance: MusterProcess) -> bool:
+    return "database is back" in instance.log.read_text()
+
+
+async def _until(client: httpx.AsyncClient, url: str, status: str) -> None:
+    async def has_come() -> bool:
+        return (await client.get(url)).json().get("status") == status
+
+    await until(has_come, every=0.1)
 
 
 def _judge_log(lines: list[dict[str, object]]) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from api_for_tests import Client
+from scenario.test_executions_api import until
 
 
 def workflow(key: str, *nodes: dict[str, Any]) -> dict[str, Any]:
@@ -20,7 +21,7 @@ ASK = {
 }
 
 
-async def start(client: Client, key: str, wait: float = 0.5) -> dict[str, Any]:
+async def start(client: Client, key: str, wait: float = 0) -> dict[str, Any]:
     answer = await client.post(f"/api/workflow/execute?wait={wait}", json={"key": key, "context": {}})
     assert answer.status_code in (200, 202), answer.text
     result: dict[str, Any] = answer.json()
@@ -30,9 +31,9 @@ async def start(client: Client, key: str, wait: float = 0.5) -> dict[str, Any]:
 async def test_an_approval_is_listed_read_and_decided_once(client: Client) -> None:
     await client.post("/api/workflow", json=workflow("pay", ASK))
     execution = (await start(client, "pay"))["executionId"]
-    seen = (await client.get(f"/api/workflow/executions/{execution}")).json()
+    seen = await until(client, execution, "WAITING")
     [wait] = seen["waits"]
-    assert (seen["status"], wait["kind"], wait["nodeId"]) == ("WAITING", "approval", "ok")
+    assert (wait["kind"], wait["nodeId"]) == ("approval", "ok")
     listed = (await client.get("/api/approvals", params={"status": "OPEN", "assignee": "finance"})).json()
     [approval] = listed["items"]
     assert approval["id"] == wait["id"] == wait["correlationId"]
@@ -49,10 +50,7 @@ async def test_an_approval_is_listed_read_and_decided_once(client: Client) -> No
     assert (again.status_code, again.json()["code"]) == (409, "CONFLICT")
     audits = (await client.get(f"/api/audit?entityType=approval&entityId={approval['id']}")).json()
     assert [each["action"] for each in audits["items"]] == ["decide"]
-    for _ in range(100):
-        ended = (await client.get(f"/api/workflow/executions/{execution}")).json()
-        if ended["status"] == "COMPLETED":
-            break
+    ended = await until(client, execution, "COMPLETED")
     assert ended["context"]["decision"] == "approve"
 
 
@@ -67,7 +65,7 @@ async def test_a_child_names_its_parent(client: Client) -> None:
     call = {"id": "call", "type": "SUB_WORKFLOW", "config": {"workflow": "child"}}
     await client.post("/api/workflow", json=workflow("child", say))
     await client.post("/api/workflow", json=workflow("parent", call))
-    result = await start(client, "parent", 10)
+    result = await start(client, "parent", 60)
     assert result["status"] == "COMPLETED"
     children = (await client.get("/api/workflow/executions?workflow=child")).json()["items"]
     assert [child["parentExecutionId"] for child in children] == [result["executionId"]]

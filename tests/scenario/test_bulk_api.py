@@ -1,10 +1,10 @@
 """Bulk actions over HTTP: accepted as jobs, looked at, cancelled."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
+import polling
 from api_for_tests import Client
 from scenario.test_dead_letters_api import failed, letters
 from scenario.test_executions_api import failing, resting, run, save, show, until
@@ -21,13 +21,13 @@ async def accepted(client: Client, body: dict[str, Any], path: str = EXECUTIONS)
 
 
 async def finished(client: Client, job_id: str) -> dict[str, Any]:
-    for _ in range(400):
-        job: dict[str, Any] = (await client.get(f"{EXECUTIONS}/{job_id}")).json()
-        if job["status"] != "running":
-            break
-        await asyncio.sleep(0.025)
-    assert job["status"] == "completed"
-    return job
+    async def job() -> dict[str, Any] | None:
+        found: dict[str, Any] = (await client.get(f"{EXECUTIONS}/{job_id}")).json()
+        return None if found["status"] == "running" else found
+
+    ended = await polling.until(job)
+    assert ended["status"] == "completed"
+    return ended
 
 
 async def items(client: Client, job_id: str, query: str = "") -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """A bulk job under `kill -9`, in a real server."""
 
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from polling import poll
 from scenario.test_executions_api import resting
 from servers import Server
 
@@ -49,8 +49,8 @@ def test_a_job_goes_on_after_its_server_was_killed_and_repeats_nothing(server: S
     server.end(signal.SIGKILL)
     server.start()
     path = f"/api/workflow/executions/bulk/{taken['jobId']}"
-    while (job := call(server, "GET", path))["status"] == "running":
-        time.sleep(0.05)
+    poll(lambda: call(server, "GET", path)["status"] != "running")
+    job = call(server, "GET", path)
     assert (taken["total"], job["done"], job["refused"]) == (COUNT, COUNT, 0)
     executions = {row["id"] for row in everything(server, "/api/workflow/executions")}
     replayed = [item["result"]["executionId"] for item in everything(server, f"{path}/items")]

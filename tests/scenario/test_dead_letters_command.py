@@ -13,6 +13,7 @@ from muster.app.cli import main
 from muster.app.settings import Settings
 from muster.engine.control import Start
 from muster.model.access import Caller, How, Role
+from polling import PATIENCE
 from scenario.test_executions_api import failing
 
 ADA = Caller("ada", frozenset({Role.ADMIN}), None, How.LOOPBACK)
@@ -25,13 +26,13 @@ async def fail_twice(folder: Path) -> list[str]:
             (await house.control.start(Start("strict", {"good": False, "why": why}), ADA)).id for why in "ab"
         ]
         for execution in ids:
-            assert (await house.control.wait(execution, ADA, 10)).status == "FAILED"
+            assert (await house.control.wait(execution, ADA, PATIENCE)).status == "FAILED"
     return ids
 
 
 async def finish(folder: Path, execution: str) -> str:
     async with opened(Settings.model_validate({"data-dir": folder / "data"})) as house:
-        return (await house.control.wait(execution, ADA, 10)).status
+        return (await house.control.wait(execution, ADA, PATIENCE)).status
 
 
 def test_letters_are_listed_shown_redriven_and_dismissed(

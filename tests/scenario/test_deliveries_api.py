@@ -49,7 +49,7 @@ async def writing() -> AsyncIterator[Client]:
                 document = (await plain.get("/openapi.json")).json()
             async with Client(house.api, Documented(document)) as client:
                 await client.post("/api/workflow", json=WRITE)
-                ended = await client.post("/api/workflow/execute?wait=20", json={"key": "write"})
+                ended = await client.post("/api/workflow/execute?wait=60", json={"key": "write"})
                 assert ended.json()["status"] == "COMPLETED", ended.text
                 yield client
 

@@ -3,10 +3,8 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +17,8 @@ from databases import Kind, fresh_database, server_of
 from muster.app.build import opened
 from muster.app.serve import welcome
 from muster.app.settings import Settings
+from polling import PATIENCE
+from servers import Server
 
 MUSTER = Path(sys.executable).with_name("muster")
 KEYS = [
@@ -27,7 +27,6 @@ KEYS = [
     "multi-channel-notification",
     "wf_123",
 ]
-READY_SECONDS = 20
 
 
 def environment(**settings: str) -> dict[str, str]:
@@ -38,44 +37,28 @@ def environment(**settings: str) -> dict[str, str]:
 def demo_load(folder: Path, *more: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     command = [str(MUSTER), "demo", "load", "--data-dir", str(folder), *more]
     given = environment(**settings)
-    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=given, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     """The address of a `muster serve` on an empty folder."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(MUSTER), "serve", "--port", str(port), "--data-dir", str(tmp_path)]
-    with (tmp_path / "log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment(), cwd=tmp_path, stdout=log, stderr=log)
-    url = f"http://127.0.0.1:{port}"
-    until = time.monotonic() + READY_SECONDS
-    while not is_ready(url):
-        assert process.poll() is None, (tmp_path / "log").read_text()
-        assert time.monotonic() < until, "not ready in time"
-        time.sleep(0.02)
-    yield url
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
-
-
-def is_ready(url: str) -> bool:
+    found = Server(tmp_path)
     try:
-        with urllib.request.urlopen(f"{url}/health/ready", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
+        found.start()
+        yield f"http://127.0.0.1:{found.port}"
+        assert found.end(signal.SIGTERM) == 0
+    finally:
+        found.clean_up()
 
 
 def executed(url: str, key: str) -> dict[str, Any]:
     request = urllib.request.Request(
-        f"{url}/api/workflow/execute?wait=20",
+        f"{url}/api/workflow/execute?wait=60",
         json.dumps({"key": key}).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=90) as answer:
         found: dict[str, Any] = json.loads(answer.read())
     return found
 
@@ -117,7 +100,7 @@ async def test_loaded_first_it_makes_the_database_too(
             ) as client,
         ):
             for key in KEYS:
-                ended = await client.post("/api/workflow/execute?wait=20", json={"key": key})
+                ended = await client.post("/api/workflow/execute?wait=60", json={"key": key})
                 assert ended.json()["status"] == "COMPLETED", ended.text
 
 

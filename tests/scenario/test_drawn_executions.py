@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from api_for_tests import Client
+from scenario.test_executions_api import until
 
 DOCUMENT = {
     "workflow": {
@@ -23,8 +24,9 @@ PATH = "/api/workflow/visualize/drawn"
 @pytest.fixture
 async def execution(client: Client) -> str:
     await client.post("/api/workflow", json=DOCUMENT)
-    answer = await client.post("/api/workflow/execute?wait=0.3", json={"key": "drawn"})
+    answer = await client.post("/api/workflow/execute", json={"key": "drawn"})
     identity: str = answer.json()["executionId"]
+    await until(client, identity, "PAUSED")
     return identity
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from polling import PATIENCE, poll
 from servers import MUSTER, Server
 
 REST = {"id": "rest", "type": "delay", "config": {"duration": 1, "unit": "hours"}}
@@ -16,11 +17,13 @@ STOP = {"id": "stop", "type": "FAIL", "config": {"message": "not today"}}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     found = Server(tmp_path_factory.mktemp("server"))
-    found.start()
-    for key, node in (("rest", REST), ("stops", STOP)):
-        found.call("POST", "/api/workflow", {"workflow": {"key": key, "name": key, "nodes": [node]}})
-    yield found
-    found.clean_up()
+    try:
+        found.start()
+        for key, node in (("rest", REST), ("stops", STOP)):
+            found.call("POST", "/api/workflow", {"workflow": {"key": key, "name": key, "nodes": [node]}})
+        yield found
+    finally:
+        found.clean_up()
 
 
 def muster(server: Server, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -31,16 +34,23 @@ def muster(server: Server, *arguments: str) -> "subprocess.CompletedProcess[str]
         cwd=server.folder,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
 
 
 def started(server: Server, key: str) -> str:
-    _, answer = server.call("POST", "/api/workflow/execute?wait=1", {"key": key, "tags": ["cli"]})
+    _, answer = server.call("POST", "/api/workflow/execute", {"key": key, "tags": ["cli"]})
     assert isinstance(answer, dict)
     identity: str = answer["executionId"]
+    poll(lambda: status_of(server, identity) != "RUNNING")
     return identity
+
+
+def status_of(server: Server, execution: str) -> object:
+    _, whole = server.call("GET", f"/api/workflow/executions/{execution}")
+    assert isinstance(whole, dict)
+    return whole["status"]
 
 
 def test_executions_are_listed_shown_and_acted_on(server: Server) -> None:

@@ -27,7 +27,7 @@ PATH = "/api/workflow/executions"
 
 async def run(client: Client, key: str, context: dict[str, Any], **more: object) -> str:
     body = {"key": key, "context": context, **more}
-    answer = await client.post("/api/workflow/execute?wait=10", json=body)
+    answer = await client.post("/api/workflow/execute?wait=60", json=body)
     assert answer.status_code == 200, answer.text
     identity: str = answer.json()["executionId"]
     return identity

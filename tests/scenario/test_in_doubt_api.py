@@ -12,13 +12,12 @@ from scenario.test_executions_api import save, until
 
 @pytest.fixture
 async def silent() -> AsyncIterator[tuple[int, list[int]]]:
-    """A server that takes calls and answers none: its port, and one entry for each call."""
+    """A server that takes calls and ends them without an answer: its port, and one entry for each call."""
     calls: list[int] = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         calls.append(len(calls))
-        await reader.read()
         writer.close()
 
     server = await asyncio.start_server(take, "127.0.0.1", 0)
@@ -31,7 +30,7 @@ def paying(port: int) -> dict[str, Any]:
         "id": "pay",
         "type": "REST_SYNC",
         "inDoubt": "ask",
-        "config": {"url": f"http://127.0.0.1:{port}/pay", "method": "POST", "timeout": 0.3},
+        "config": {"url": f"http://127.0.0.1:{port}/pay", "method": "POST"},
         "routing": [{"type": "goto", "targetNodeId": "thank"}],
     }
     thank = {

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import select
 
 from databases import fresh_database
 from muster.store.database import Database
 from muster.store.open import open_database
+from muster.store.tables import workflow_execution
+from polling import PATIENCE, until
 from stand_ins.http_site import site
 from stand_ins.mail_server import mail_server
 from torture.instances import MusterProcess
@@ -66,18 +69,26 @@ def make(nursery: Nursery, tmp_path: Path, url: str) -> Iterator[Make]:
 
 
 async def post(instance: MusterProcess, path: str, body: object, status: int) -> dict[str, object]:
-    async with httpx.AsyncClient(timeout=30) as client:
+    async with httpx.AsyncClient(timeout=90) as client:
         answer = await client.post(f"{instance.url}{path}", json=body)
         assert answer.status_code == status, answer.text
         return dict(answer.json())
 
 
-async def all_have_ended(database: Database) -> bool:
-    for _ in range(600):
-        if not await live(database):
-            return True
-        await asyncio.sleep(0.1)
-    return False
+async def all_have_ended(database: Database) -> None:
+    async def none_is_live() -> bool:
+        return not await live(database)
+
+    await until(none_is_live, every=0.1)
+
+
+async def some_more_charged(sink: Sink) -> None:
+    before = sink.charged
+
+    async def are() -> bool:
+        return sink.charged > before + 5
+
+    await until(are)
 
 
 async def test_a_rolling_restart_under_load_loses_nothing_and_repeats_nothing(
@@ -94,19 +105,15 @@ async def test_a_rolling_restart_under_load_loses_nothing_and_repeats_nothing(
             await instance.ready()
         await post(instances[0], "/api/workflow", workflow(web.url("").rstrip("/")), 201)
         callers = Callers(instances, sink, most_at_once=100)
-        calling = asyncio.create_task(callers.call(executions=100_000, seconds=60, clients=4))
+        calling = asyncio.create_task(callers.call(executions=100_000, seconds=600, clients=4))
         for instance in instances * 2:
-            before = sink.charged
-            for _ in range(600):
-                if sink.charged > before + 5:
-                    break
-                await asyncio.sleep(0.05)
+            await some_more_charged(sink)
             assert await instance.end() == 0
             instance.start()
             await instance.ready()
         calling.cancel()
         await asyncio.gather(calling, return_exceptions=True)
-        assert await all_have_ended(database)
+        await all_have_ended(database)
         verdict = await judge(database, callers.accepted, sink, mails(letters))
     assert not verdict.wrong
     assert len(callers.accepted) > 20
@@ -121,9 +128,9 @@ async def test_an_instance_without_the_engine_leaves_what_it_starts_to_those_tha
     await engine.ready()
     nodes = [{"id": "wait", "type": "delay", "config": {"duration": 1100, "unit": "milliseconds"}}]
     await post(web, "/api/workflow", {"workflow": {"key": "short", "name": "Short", "nodes": nodes}}, 201)
-    ended = await post(web, "/api/workflow/execute?wait=30", {"key": "short"}, 200)
+    ended = await post(web, "/api/workflow/execute?wait=60", {"key": "short"}, 200)
     assert ended["status"] == "COMPLETED"
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=PATIENCE) as client:
         listed = (await client.get(f"{web.url}/api/workflow/executions")).json()["items"]
         assert (await client.post(f"{engine.url}/api/workflow/execute", json={})).status_code == 404
     assert [str(one["resumedBy"]).split("/")[0] for one in listed] == ["engine"]
@@ -138,7 +145,7 @@ async def test_without_any_engine_what_was_accepted_waits_for_one(make: Make, da
     assert await web.end() == 0
     assert await live(database) == 1
     engine = make("engine", MUSTER_ROLES="engine")
-    assert await all_have_ended(database)
+    await all_have_ended(database)
     assert engine.is_up
 
 
@@ -150,10 +157,8 @@ async def test_who_waits_for_an_execution_is_answered_when_its_instance_ends(
     nodes = [{"id": "wait", "type": "delay", "config": {"duration": 1, "unit": "hours"}}]
     await post(instance, "/api/workflow", {"workflow": {"key": "long", "name": "Long", "nodes": nodes}}, 201)
     waiting = asyncio.create_task(post(instance, "/api/workflow/execute?wait=60", {"key": "long"}, 202))
-    for _ in range(600):
-        if await live(database):
-            break
-        await asyncio.sleep(0.05)
+    parked = select(workflow_execution.c.id).where(workflow_execution.c.status == "PAUSED")
+    await until(lambda: database.read(lambda connection: connection.scalar(parked)))
     assert await instance.end() == 0
     assert (await waiting)["status"] == "PAUSED"
 
@@ -162,11 +167,13 @@ async def test_each_worker_is_an_instance_of_its_own(make: Make) -> None:
     parent = make("host", MUSTER_WORKERS="2")
     await parent.ready()
     names: set[str] = set()
-    for _ in range(200):
-        async with httpx.AsyncClient() as client:
+
+    async def both_have_answered() -> bool:
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
             metrics = (await client.get(f"{parent.url}/metrics")).text
         names.update(re.findall(r'^muster_info\{.*instance="([^"]+)"', metrics, re.MULTILINE))
-        if len(names) == 2:
-            break
+        return len(names) == 2
+
+    await until(both_have_answered)
     assert names == {"host-1", "host-2"}
     assert await parent.end() == 0

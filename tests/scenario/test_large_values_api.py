@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from api_for_tests import Client
+from scenario.test_executions_api import until
 
 BIG = "long " * 30_000
 DOCUMENT = {
@@ -24,7 +25,7 @@ DOCUMENT = {
 async def run(client: Client, context: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """A finished execution: its id, and what whoever waited was told."""
     assert (await client.post("/api/workflow", json=DOCUMENT)).status_code == 201
-    answer = await client.post("/api/workflow/execute?wait=20", json={"key": "large", "context": context})
+    answer = await client.post("/api/workflow/execute?wait=60", json={"key": "large", "context": context})
     assert answer.status_code == 200, answer.text
     told: dict[str, Any] = answer.json()
     return told["executionId"], told
@@ -48,10 +49,7 @@ async def test_a_large_value_is_shown_by_a_mark_and_read_by_its_link(client: Cli
 async def test_a_replay_has_values_of_its_own(client: Client) -> None:
     execution, _ = await run(client, {"big": BIG})
     again = (await client.post(f"/api/workflow/executions/{execution}/replay")).json()["executionId"]
-    for _ in range(200):
-        whole = (await client.get(f"/api/workflow/executions/{again}")).json()
-        if whole["status"] == "COMPLETED":
-            break
+    whole = await until(client, again, "COMPLETED")
     assert whole["context"]["length"] == len(BIG)
     assert again in whole["context"]["big"]["$large"]["href"]
     assert (await client.get(whole["context"]["big"]["$large"]["href"])).json() == BIG

@@ -203,7 +203,7 @@ async def ran(client: httpx.AsyncClient, name: str, node: dict[str, Any]) -> dic
     made = await client.post("/api/workflow", json=document)
     assert made.status_code == 201, made.text
     body = {"key": name, "context": {"people": ["a@example.com", "b@example.com"]}}
-    ended = await client.post("/api/workflow/execute?wait=20", json=body)
+    ended = await client.post("/api/workflow/execute?wait=60", json=body)
     assert ended.status_code == 200, ended.text
     result: dict[str, Any] = (
         await client.get(f"/api/workflow/executions/{ended.json()['executionId']}")

@@ -118,7 +118,7 @@ BLOCKING = """
 import threading, time
 from muster.plugin import Registry
 
-together = threading.Barrier(2, timeout=20)
+together = threading.Barrier(2, timeout=60)
 
 def meet(params, call):
     together.wait()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from databases import fresh_database
+from polling import PATIENCE
 from servers import Server
 
 WORKFLOW = {"workflow": {"name": "Kept", "nodes": [{"id": "stop", "type": "NOOP", "config": {}}]}}
@@ -55,7 +56,7 @@ def test_a_body_of_ten_megabytes_gets_its_answer_on_a_real_connection(server: Se
 
 def test_a_body_past_what_is_drained_ends_the_connection_and_nothing_else(server: Server) -> None:
     server.start()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
         head = f"POST /api/workflow HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**12}\r\n\r\n"
         line.sendall(head.encode())
         answer = b""
@@ -81,7 +82,7 @@ def test_a_disk_without_room_is_one_sentence(server: Server) -> None:
     # As much as a file may hold here: enough to begin a database, not to finish one.
     command = ["bash", "-c", 'ulimit -S -f 16 && exec "$@"', "bash", *server.command()]
     refused = subprocess.run(
-        command, env=server.environment(), capture_output=True, text=True, timeout=20, check=False
+        command, env=server.environment(), capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert refused.returncode == 3
     assert refused.stderr.startswith("The database cannot be reached, or not be written: ")

@@ -1,14 +1,11 @@
 """What the self-check finds is a metric."""
 
-import asyncio
-
 from api_for_tests import Client
+from polling import until
 
 
 async def test_the_self_check_says_that_every_live_execution_is_looked_after(client: Client) -> None:
-    for _ in range(200):
-        text = (await client.get("/metrics")).text
-        if "muster_executions_unattended 0.0" in text.splitlines():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(text)
+    async def is_told() -> bool:
+        return "muster_executions_unattended 0.0" in (await client.get("/metrics")).text.splitlines()
+
+    await until(is_told)

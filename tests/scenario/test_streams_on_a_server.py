@@ -1,7 +1,6 @@
 """Streams of events from real servers: whoever drives the execution, whatever becomes of the reader."""
 
 import signal
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 import pytest
 
 from databases import Kind, fresh_database, server_of
+from polling import poll
 from servers import Heard, Server, Stream
 
-REST = {"id": "rest", "type": "delay", "config": {"duration": 1.2, "unit": "seconds"}}
-NOTE = {"id": "note", "type": "LOG", "config": {"message": "up again"}}
-SHORT = {"workflow": {"key": "short", "name": "Short", "nodes": [REST, NOTE]}}
+ASK = {"id": "ask", "type": "APPROVAL", "config": {}}
+NOTE = {"id": "note", "type": "LOG", "config": {"message": "asked"}}
+ASKING = {"workflow": {"key": "asking", "name": "Asking", "nodes": [ASK, NOTE]}}
 LONG_REST = {"id": "rest", "type": "delay", "config": {"duration": 1, "unit": "hours"}}
 LONG = {"workflow": {"key": "long", "name": "Long", "nodes": [LONG_REST]}}
 
@@ -74,16 +74,26 @@ def until(stream: Iterator[Heard], *wanted: tuple[str, ...]) -> list[tuple[str, 
     raise AssertionError(f"{wanted} not among {heard}")
 
 
+def answer(server: Server) -> None:
+    """Say yes to the one approval that is open."""
+    [approval] = call(server, "GET", "/api/approvals?status=OPEN")["items"]
+    call(server, "POST", f"/api/approvals/{approval['id']}/decide", {"decision": "approve"})
+
+
 def test_an_execution_is_followed_to_its_end_and_no_further(
     servers: ExitStack, tmp_path: Path, url: str
 ) -> None:
     server = started(servers, tmp_path / "one", DB_URL=url)
-    execution = execute(server, SHORT)
-    heard = list(server.follow(events(execution)))
+    execution = execute(server, ASKING)
+    heard = list[Heard]()
+    for one in server.follow(events(execution)):
+        heard.append(one)
+        if brief(one) == ("execution", "WAITING"):
+            answer(server)
     told = [brief(one) for one in heard]
     assert told[0][0] == "execution"
-    for one in (("node", "rest", "completed"), ("node", "note", "completed"), ("execution", "COMPLETED")):
-        assert told.count(one) == 1
+    for done in (("node", "ask", "completed"), ("node", "note", "completed"), ("execution", "COMPLETED")):
+        assert told.count(done) == 1
     assert told[-1] == ("end", "COMPLETED")
     assert heard[-1].data["executionId"] == execution
     assert server.follow(events(execution), heard[-1].id).status == 204
@@ -133,12 +143,11 @@ def test_streams_are_bounded_free_their_place_and_end_with_the_server(
 
 
 def waited_for(server: Server, path: str) -> Stream:
-    for _ in range(100):
+    def place() -> Stream | None:
         stream = server.follow(path)
-        if stream.status == 200:
-            return stream
-        time.sleep(0.05)
-    raise AssertionError("no place was freed")
+        return stream if stream.status == 200 else None
+
+    return poll(place)
 
 
 def test_readers_who_do_not_read_keep_nobody_waiting(shared: Server) -> None:

@@ -16,7 +16,7 @@ async def test_a_node_that_cannot_be_run_here_fails_with_a_reason(
 ) -> None:
     document = {"workflow": {"name": "Early", "key": "early", "nodes": [node]}}
     assert (await client.post("/api/workflow", json=document)).status_code == 201
-    answer = (await client.post("/api/workflow/execute?wait=10", json={"key": "early"})).json()
+    answer = (await client.post("/api/workflow/execute?wait=60", json={"key": "early"})).json()
     assert (answer["status"], answer["error"]["type"]) == ("FAILED", "NotAvailable")
 
 
@@ -29,7 +29,7 @@ async def test_a_compensation_that_cannot_be_run_here_is_said_in_the_error(clien
     nodes[0]["compensate"] = undo
     document = {"workflow": {"name": "Undo", "key": "undoing", "nodes": nodes}}
     assert (await client.post("/api/workflow", json=document)).status_code == 201
-    answer = (await client.post("/api/workflow/execute?wait=10", json={"key": "undoing"})).json()
+    answer = (await client.post("/api/workflow/execute?wait=60", json={"key": "undoing"})).json()
     assert answer["status"] == "FAILED"
     assert "boom" in answer["error"]["message"]
     assert "undoing a failed" in answer["error"]["message"]

@@ -42,7 +42,7 @@ async def ran(client: httpx.AsyncClient, *nodes: dict[str, Any], **head: object)
     made = await client.post("/api/workflow", json=document)
     assert made.status_code == 201, made.text
     body = {"workflowId": made.json()["id"]}
-    ended = await client.post("/api/workflow/execute?wait=20", json=body)
+    ended = await client.post("/api/workflow/execute?wait=60", json=body)
     found = await client.get(f"/api/workflow/executions/{ended.json()['executionId']}")
     result: dict[str, Any] = found.json()
     return result

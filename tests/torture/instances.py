@@ -8,12 +8,13 @@ from pathlib import Path
 
 import httpx
 
+from ports import free_port
 from torture.nursery import Child, Nursery
-from torture.own_postgres import free_port
 
 READY_SECONDS = 60.0
 LOOKS = 1200
 END_SECONDS = 60.0
+LOOK_SECONDS = 5.0
 
 
 class MusterProcess:
@@ -68,7 +69,7 @@ class MusterProcess:
         """Whether it has been ready since it was started."""
         with suppress(httpx.TransportError):
             started = self.starts
-            answer = await client.get(f"{self.url}/health/ready", timeout=1.0)
+            answer = await client.get(f"{self.url}/health/ready", timeout=LOOK_SECONDS)
             self.is_ready = self.is_ready or (answer.status_code == 200 and started == self.starts)
         return self.is_ready
 

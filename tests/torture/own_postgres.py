@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ports import free_port
 from services_for_tests import installed, missing
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
@@ -20,12 +20,6 @@ import service_kinds  # from a folder that is no package, so it was put on the p
 
 FAST, IMMEDIATE = signal.SIGINT, signal.SIGQUIT
 START_SECONDS = 60.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class OwnPostgres:

@@ -60,7 +60,7 @@ async def failed(http: HttpClient, request: HttpRequest) -> Failure:
     return answer
 
 
-def get(url: str, *headers: tuple[str, str], seconds: float = 5.0) -> HttpRequest:
+def get(url: str, *headers: tuple[str, str], seconds: float = 60.0) -> HttpRequest:
     return HttpRequest("GET", url, headers, seconds=seconds)
 
 
@@ -230,7 +230,7 @@ async def test_no_credential_goes_along_to_another_origin(header: str) -> None:
 
     async with site(hello) as other, site(away) as there, client() as http:
         headers = ((header, "secret"), ("Idempotency-Key", "k"), ("Content-Type", "text/plain"))
-        await answered(http, HttpRequest("POST", there.url(), headers, b"body", 5.0))
+        await answered(http, HttpRequest("POST", there.url(), headers, b"body", 60.0))
     (asked,) = other.asked
     assert asked.header(header.lower()) is None
     assert (asked.header("idempotency-key"), asked.body) == ("k", b"body")
@@ -266,7 +266,7 @@ async def test_a_redirect_keeps_the_method_or_asks_anew(
         return moved("/two", status) if asked.target == "/one" else hello(asked)
 
     async with site(answer) as there, client() as http:
-        await answered(http, HttpRequest(method, there.url("/one"), (("Content-Type", "a/b"),), b"x", 5.0))
+        await answered(http, HttpRequest(method, there.url("/one"), (("Content-Type", "a/b"),), b"x", 60.0))
     last = there.asked[-1]
     assert (last.method, last.body) == (then, body)
     assert last.header("content-type") == ("a/b" if body else None)
@@ -312,7 +312,7 @@ async def test_a_packed_answer_is_unpacked() -> None:
 
 
 async def test_a_server_that_is_too_slow_is_left() -> None:
-    async with site(lambda _: Reply(hold=5)) as there, client() as http:
+    async with site(lambda _: Reply(hold=3600)) as there, client() as http:
         failure = await failed(http, get(there.url("/?key=hush"), seconds=0.05))
         assert (failure.type, failure.retryable) == ("Timeout", True)
         assert failure.message == "127.0.0.1 did not answer within 0.05 s"

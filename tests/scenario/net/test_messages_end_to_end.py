@@ -85,7 +85,7 @@ async def test_people_from_the_web_get_their_messages_once(database: Database) -
             "c": SendWhatsApp(CapturingWhatsApp(), deliveries),
         }
         retry = {"initialDelay": 0.01}
-        fetch = node("a", config={"url": web.url("/people?token=hush"), "timeout": "5s"}, retry=retry)
+        fetch = node("a", config={"url": web.url("/people?token=hush"), "timeout": "60s"}, retry=retry)
         texts: JsonObject = {"on": "#{body.people}", "forEach": {"message": "Hi #{item.name}"}}
         await house.define(chain(fetch, node("b", config=EACH, retry=retry), node("c", config=texts)))
         execution = await house.run()

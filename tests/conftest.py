@@ -4,10 +4,17 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ci_rules import NoSkips
 from oidc_for_tests import OpenIdProvider, a_provider_apart
 from services_for_tests import address_of, in_ci, installed, missing
+
+# How long an example takes says more about the machine than about what is tested.
+settings.register_profile(
+    "any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -24,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    # First what takes long: else, at the end, one worker waits for the other.
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     wanted = config.getoption("--serial")
     if wanted is None:
         return

@@ -1,24 +1,47 @@
 """`python -m mutants`: every guard removed once, and a table of who noticed."""
 
 import sys
+from collections import Counter
+from collections.abc import Iterable
 
 from mutants.catalogue import MUTANTS
-from mutants.hunt import hunt
+from mutants.hunt import LONGEST_SECONDS, LONGEST_TIMES, Fate, Found, Mutant, hunt, without_any
 
 
 def main() -> int:
     """0: all were noticed. What is named on the command line restricts the hunt to such mutants."""
     wanted = [mutant for mutant in MUTANTS if not sys.argv[1:] or any(w in mutant.name for w in sys.argv[1:])]
-    width = max(len(mutant.name) for mutant in wanted)
-    survivors = 0
-    for mutant in wanted:
-        found = hunt(mutant)
-        survivors += found.by is None
-        by = (found.by or "NOBODY")[:120]
-        sys.stdout.write(f"{mutant.name:{width}}  {found.seconds:5.1f} s  {by}\n")
-        sys.stdout.flush()
-    sys.stdout.write(f"{len(wanted)} mutants, {survivors} survived\n")
-    return int(survivors > 0)
+    whole = baseline({mutant.noticed_by: None for mutant in wanted})
+    if any(found.fate is not Fate.SURVIVED for found in whole.values()):
+        tell("What notices something though nothing is gone proves nothing: nothing was tried.")
+        return 1
+    fates = Counter(tried(mutant, whole[mutant.noticed_by]) for mutant in wanted)
+    tell(f"{len(wanted)} mutants: " + ", ".join(f"{fates[fate]} {fate}" for fate in Fate))
+    return int(fates[Fate.NOTICED] < len(wanted))
+
+
+def baseline(commands: Iterable[str]) -> dict[str, Found]:
+    """Each command, once, with every guard in its place."""
+    found = {}
+    for command in commands:
+        found[command] = without_any(command)
+        passed = found[command].fate is Fate.SURVIVED
+        tell(
+            f"{found[command].seconds:6.1f} s  {'passes' if passed else found[command].said[:120]}  {command}"
+        )
+    return found
+
+
+def tried(mutant: Mutant, whole: Found) -> Fate:
+    found = hunt(mutant, max(LONGEST_SECONDS, LONGEST_TIMES * whole.seconds))
+    width = max(len(mutant.name) for mutant in MUTANTS)
+    tell(f"{mutant.name:{width}}  {found.seconds:6.1f} s  {found.fate:12}  {found.said[:120]}")
+    return found.fate
+
+
+def tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

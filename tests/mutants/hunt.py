@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
-LONGEST_SECONDS = 300
+# Of one command; and so many times what it takes where nothing is removed.
+LONGEST_SECONDS, LONGEST_TIMES = 300, 10
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,19 @@ class Mutant:
         return SOURCES / "muster" / self.file
 
 
+class Fate(StrEnum):
+    NOTICED = "noticed"
+    SURVIVED = "survived"
+    ENDLESS = "did not end"
+    """What should have noticed did not come to an end: nobody knows whether because of the mutant."""
+
+
 @dataclass(frozen=True)
 class Found:
-    """`by` is what noticed; None: nothing did."""
+    """What came of running a command; `said` is who noticed."""
 
-    mutant: Mutant
-    by: str | None
+    fate: Fate
+    said: str
     seconds: float
 
 
@@ -54,40 +63,45 @@ def mutated(mutant: Mutant) -> str:
     return text.replace(mutant.old, mutant.new)
 
 
-def hunt(mutant: Mutant) -> Found:
-    """Run what should notice this mutant. What then hangs has noticed, too."""
+def hunt(mutant: Mutant, seconds: float = LONGEST_SECONDS) -> Found:
+    """Run what should notice this mutant."""
+    with _copy() as sources:
+        (sources / "muster" / mutant.file).write_text(mutated(mutant))
+        return _run(mutant.noticed_by, sources, seconds)
+
+
+def without_any(noticed_by: str) -> Found:
+    """Run it where nothing is removed: whoever notices something there proves nothing elsewhere."""
+    with _copy() as sources:
+        return _run(noticed_by, sources, LONGEST_SECONDS)
+
+
+def _run(noticed_by: str, sources: Path, seconds: float) -> Found:
     began = time.monotonic()
-    with _copy_with(mutant) as sources:
-        environment = dict(os.environ) | {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
-        by = _run(mutant, environment)
-    return Found(mutant, by, time.monotonic() - began)
-
-
-def _run(mutant: Mutant, environment: dict[str, str]) -> str | None:
+    environment = dict(os.environ) | {"PYTHONPATH": str(sources), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ran = subprocess.run(
-            _command(mutant.noticed_by),
+            _command(noticed_by),
             cwd=ROOT,
             env=environment,
             capture_output=True,
             text=True,
             check=False,
-            timeout=LONGEST_SECONDS,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        return f"{mutant.noticed_by} does not end"
-    said = ran.stdout + ran.stderr
+        return Found(Fate.ENDLESS, noticed_by, time.monotonic() - began)
+    said, took = ran.stdout + ran.stderr, time.monotonic() - began
     if ran.returncode not in (0, 1):
-        raise RuntimeError(f"{mutant.name}: {mutant.noticed_by} could not be run:\n{said}")
-    return _who_noticed(said) if ran.returncode == 1 else None
+        raise RuntimeError(f"{noticed_by} could not be run:\n{said}")
+    return Found(Fate.NOTICED, _who_noticed(said), took) if ran.returncode else Found(Fate.SURVIVED, "", took)
 
 
 @contextmanager
-def _copy_with(mutant: Mutant) -> Iterator[Path]:
+def _copy() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(SOURCES, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / "muster" / mutant.file).write_text(mutated(mutant))
         yield copy
 
 

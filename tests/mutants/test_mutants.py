@@ -3,7 +3,7 @@
 import pytest
 
 from mutants.catalogue import FIRST, MUTANTS
-from mutants.hunt import Mutant, hunt, mutated
+from mutants.hunt import Fate, Mutant, hunt, mutated
 
 
 def name_of(mutant: Mutant) -> str:
@@ -22,4 +22,4 @@ def test_mutants_have_names_of_their_own() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FIRST, ids=name_of)
 def test_it_is_noticed_when_this_is_gone(mutant: Mutant) -> None:
-    assert hunt(mutant).by is not None
+    assert hunt(mutant).fate is Fate.NOTICED

@@ -120,18 +120,21 @@ class Waiting(House):
         count = select(func.count()).select_from(execution_limit)
         return await self.database.read(lambda connection: connection.execute(count).scalar_one())
 
-    async def settle(self, rounds: int = 200) -> None:
+    async def settle(self) -> None:
         """Take up whatever is due, and hand over what has arrived, until nothing more happens."""
         quiet = 0
-        for _ in range(rounds):
+
+        async def is_settled() -> bool:
+            nonlocal quiet
             await self.instance.take_signals()
             taken = await self.instance.take_due()
             driven = list(self.instance._driven.values())
             if driven:
                 await asyncio.wait([each.task for each in driven], timeout=0.05)
             quiet = 0 if taken or driven else quiet + 1
-            if quiet > 1:
-                return
+            return quiet > 1
+
+        await until(is_settled, every=0)
 
     async def settle_children(self, parent: str) -> None:
         """Let the children of an execution run to their ends."""

@@ -109,7 +109,7 @@ async def test_a_detached_child_goes_its_own_way(house: Waiting, told: Told) -> 
 async def test_a_workflow_that_starts_itself_comes_to_an_end(house: Waiting) -> None:
     await house.save("child", sub())
     first = await house.begin("child")
-    await house.settle(400)
+    await house.settle()
     row = await house.row(first)
     assert (row["status"], row["error_type"]) == ("FAILED", "TooDeep")
     assert [each.depth for each in await house.rows()] == list(range(11))

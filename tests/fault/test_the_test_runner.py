@@ -79,7 +79,7 @@ def test_an_interrupted_run_leaves_nothing_behind(folder: Path, how: signal.Sign
     runner = run_holding(folder)
     assert sum("redis-server" in command for command in processes_in(folder)) == 2
     os.killpg(runner.pid, how)
-    output = runner.communicate(timeout=120)[0]
+    output = runner.communicate(timeout=300)[0]
     assert runner.returncode == code, output
     assert "s in all" in output
     assert processes_in(folder) == []

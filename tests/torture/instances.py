@@ -11,8 +11,8 @@ import httpx
 from ports import free_port
 from torture.nursery import Child, Nursery
 
-READY_SECONDS = 60.0
-LOOKS = 1200
+READY_SECONDS = 120.0
+LOOKS = 2400
 END_SECONDS = 60.0
 LOOK_SECONDS = 5.0
 

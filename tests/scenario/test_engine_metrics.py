@@ -14,7 +14,7 @@ from muster.engine.program import Program
 from polling import until
 
 DONE = {"workflow": {"key": "done", "name": "Done", "nodes": [{"id": "a", "type": "NOOP", "config": {}}]}}
-REST = {"id": "rest", "type": "delay", "config": {"duration": 1, "unit": "milliseconds"}}
+REST = {"id": "rest", "type": "delay", "config": {"duration": 1, "unit": "seconds"}}
 STOP = {"id": "stop", "type": "FAIL", "config": {"message": "no"}}
 STOPS = {"workflow": {"key": "stops", "name": "Stops", "nodes": [REST, STOP]}}
 
@@ -26,7 +26,7 @@ async def told(client: Client) -> str:
 async def test_executions_nodes_and_timers_are_counted(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drive, "SHORT_DELAY", timedelta.min)  # every delay is a durable timer
+    monkeypatch.setattr(drive, "SHORT_DELAY", timedelta(0))  # every delay is a durable timer
     for document in (DONE, STOPS):
         await client.post("/api/workflow", json=document)
         await client.post("/api/workflow/execute?wait=60", json={"key": document["workflow"]["key"]})

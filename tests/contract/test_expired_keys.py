@@ -8,7 +8,7 @@ from muster.engine.housekeeping import LOOK_EVERY, Housekeeping
 from muster.kit.clock import SystemClock
 from muster.store.database import Database
 from muster.store.dialect import insert_rows
-from muster.store.once import IdempotencyKeys
+from muster.store.expired import ExpiredRows
 from muster.store.tables import idempotency_key
 
 DAY = timedelta(days=1)
@@ -30,13 +30,13 @@ async def put(database: Database, **keys: timedelta | None) -> None:
 
 async def test_only_what_has_expired_goes(database: Database) -> None:
     await put(database, for_good=None, tomorrow=DAY, yesterday=-DAY, long_ago=-DAY * 900)
-    assert await IdempotencyKeys(database).forget_expired(100) == 2
+    assert await ExpiredRows(database, idempotency_key).forget_expired(100) == 2
     assert await kept(database) == {"for_good", "tomorrow"}
 
 
 async def test_it_goes_in_batches_the_oldest_first(database: Database) -> None:
     await put(database, **{f"k{number}": -DAY * number for number in range(1, 6)}, later=DAY)
-    tidy = Housekeeping([IdempotencyKeys(database)], at_once=2).tidy
+    tidy = Housekeeping([ExpiredRows(database, idempotency_key)], at_once=2).tidy
     assert await tidy() == 0.0
     assert await kept(database) == {"k1", "k2", "k3", "later"}
     assert [await tidy(), await tidy()] == [0.0, LOOK_EVERY]

@@ -298,6 +298,19 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     ],
     "0017_instances": [("instance_start", {"owner": "here/1", "started_at": TIME})],
     "0018_checkpoint_seq": [],
+    "0019_node_dedupe": [
+        (
+            "node_dedupe",
+            {
+                "hash": "h1",
+                "execution_id": "e1",
+                "node_id": "a",
+                "visit": 1,
+                "done": True,
+                "expires_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -111,6 +111,27 @@ MUTANTS = [
         f"{FIRING} own_institutes",
     ),
     Mutant(
+        "what is done once is claimed first",
+        "store/dedupe.py",
+        "    return Standing.MINE if row.status is None or row.status in FINAL else Standing.BUSY\n",
+        "    return Standing.MINE\n",
+        "sim starts 20",
+    ),
+    Mutant(
+        "a claim is its execution's own",
+        "store/dedupe.py",
+        "        return Standing.MINE  # its own, from before a crash\n",
+        "        return Standing.BUSY\n",
+        "tests/contract/test_node_dedupe.py crashed and sqlite",
+    ),
+    Mutant(
+        "who skipped has nothing to undo",
+        "engine/advance.py",
+        "graph.nodes[event.node].compensate and not event.skipped",
+        "graph.nodes[event.node].compensate",
+        "tests/contract/test_node_dedupe.py undone and sqlite",
+    ),
+    Mutant(
         "where a key's parts end",
         "model/once.py",
         "sha256(json.dumps(parts).encode())",

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from muster.engine.ports import Begun, NewExecution
-from muster.sim.scenarios.starts import Heard, at_commit, at_end, simulate
+from muster.engine.ports import Begun, DoneBefore, NewExecution, NodeClaim, Standing
+from muster.sim.scenarios.starts import Heard, at_commit, at_end, done_once, simulate
 from muster.sim.seeds import first_failure
 from muster.sim.world import World
 from muster.store.executions import ExecutionRepository
@@ -27,6 +27,14 @@ class Keyless(ExecutionRepository):
         return await super().start(replace(new, once=replace(new.once, hash=None)))
 
 
+class Careless(ExecutionRepository):
+    """Lets everybody do what may be done once."""
+
+    async def claim_node(self, claim: NodeClaim) -> Standing | DoneBefore:
+        await super().claim_node(claim)
+        return Standing.MINE
+
+
 class Stingy(ExecutionRepository):
     """Says of a start that it has begun, and forgets it."""
 
@@ -35,7 +43,9 @@ class Stingy(ExecutionRepository):
         return replace(begun, id=new.id)
 
 
-@pytest.mark.parametrize(("make", "found"), [(Keyless, "begun twice"), (Stingy, "lost")])
+@pytest.mark.parametrize(
+    ("make", "found"), [(Keyless, "begun twice"), (Stingy, "lost"), (Careless, "done by")]
+)
 def test_a_mistake_in_the_store_is_found(make: type[ExecutionRepository], found: str) -> None:
     wrong = [said for seed in range(3) for said in simulate(World(seed, traced=False), make)]
     assert any(said.startswith(found) for said in wrong)
@@ -54,3 +64,12 @@ def test_what_must_hold_is_asked() -> None:
     assert at_end(rows[1:], heard) == ["lost: a1 of a"]
     heard.begun["b1"] = 2
     assert at_end(rows, heard) == ["told twice that it began: b1"]
+
+
+def test_what_is_done_once_is_asked() -> None:
+    assert done_once([("a1", "completed"), ("b1", "skipped")], {"a1"}) == []
+    assert done_once([("a1", "completed"), ("b1", "skipped")], {"a1", "b1"}) == ["done by 2"]
+    assert done_once([("a1", "skipped"), ("b1", "paused")], {"a1"}) == [
+        "said to be done by 0",
+        "neither done nor skipped: b1",
+    ]

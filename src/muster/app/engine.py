@@ -42,9 +42,10 @@ from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
-from muster.store.once import IdempotencyKeys
+from muster.store.expired import ExpiredRows
 from muster.store.schedules import ScheduleRepository
 from muster.store.sightings import ExecutionSightings
+from muster.store.tables import idempotency_key, node_dedupe
 from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
 
@@ -126,7 +127,8 @@ async def running_engine(
     bulk_pass = BulkPass(jobs, actions, letters, name.owner, earlier, instance.notice, trouble)
     bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), trouble)
     bulk = Bulk(jobs, ids, bulk_loop.wake)
-    housekeeping = Loop("housekeeping", Housekeeping([IdempotencyKeys(database)]).tidy, trouble)
+    expiring = [ExpiredRows(database, table) for table in (idempotency_key, node_dedupe)]
+    housekeeping = Loop("housekeeping", Housekeeping(expiring).tidy, trouble)
     schedules = ScheduleRepository(database)
     firing_pass = FiringPass(schedules, control, firing, trouble)
     firing_loop = Loop("schedules", firing_pass.timetable, trouble)

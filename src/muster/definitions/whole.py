@@ -65,6 +65,7 @@ class Whole:
     def warn(self, catalogue: Catalogue) -> None:
         self._of_unreachable()
         self._of_loops()
+        self._of_dedupe()
         self._of_unset(catalogue)
 
     def _of_unreachable(self) -> None:
@@ -86,6 +87,13 @@ class Whole:
             message = f"{around} goes round without a wait or a delay; give one of its nodes `maxVisits`."
             first = min(loop, key=position.__getitem__)
             self._problems.warn("ENDLESS_LOOP", self._by_id[first].pointer, message)
+
+    def _of_dedupe(self) -> None:
+        for draft in self._drafts:
+            has_effect = draft.type is None or draft.type.kind is NodeKind.EFFECT
+            if draft.fields.get("dedupe") is not None and not has_effect:
+                message = f"`{draft.id}` has no effect outside: `dedupe` does nothing there."
+                self._problems.warn("IGNORED_FIELD", child(draft.pointer, "dedupe"), message)
 
     def _of_unset(self, catalogue: Catalogue) -> None:
         variables = Variables({draft.id: _sets(draft, catalogue) for draft in self._drafts}, self._successors)

@@ -141,7 +141,8 @@ def _completed(graph: Graph, facts: Facts, state: State, event: Completed, now: 
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    undoable = ((event.node, event.visit),) if graph.nodes[event.node].compensate else ()
+    can_be_undone = graph.nodes[event.node].compensate and not event.skipped
+    undoable = ((event.node, event.visit),) if can_be_undone else ()
     after = state._replace(
         context={**state.context, **event.changes},
         outputs={**state.outputs, event.node: event.output},

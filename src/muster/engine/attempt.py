@@ -9,6 +9,7 @@ from functools import partial
 from traceback import format_exception
 from typing import NamedTuple, TypeVar
 
+from muster.engine.dedupe import claim
 from muster.engine.doubt import doubt
 from muster.engine.each import OnItemError, Options, run_each
 from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Visit
@@ -107,6 +108,14 @@ class Attempts:
                 await read_all_into(live, self._executions)
                 return await self.run(live, todo)
             return Settled(todo, bounded(opened, todo.node), started, told)
+        if step.dedupe is not None:
+            try:
+                instead = await claim(self._executions, step.dedupe, plain)
+            except Unread:
+                await read_all_into(live, self._executions)
+                return await self.run(live, todo)
+            if instead is not None:
+                return Settled(todo, instead, started)
         call = await self._revealing(plain) if step.reads_secrets else plain
         if isinstance(call, Failure):
             return Settled(todo, call, started)

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
+from muster.engine.dedupe import settles
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
 from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
@@ -203,9 +204,11 @@ class Driver:
         row, event = _record(live, settled, now, self._chance())
         live.rows.append(row)
         live.answers.pop((row.node, row.visit), None)
-        outcome = settled.outcome
+        outcome, step = settled.outcome, live.program.steps[row.node]
+        if step.dedupe is not None and isinstance(settled.todo, Run):
+            live.opens += settles(step.dedupe, settled.todo, outcome)
         if isinstance(outcome, Failure):
-            if live.program.steps[row.node].kind is NodeKind.WAIT:
+            if step.kind is NodeKind.WAIT:
                 live.closes.append((row.node, row.visit))
         elif outcome.opens:
             live.opens += (_until(opening, row.due) for opening in outcome.opens)
@@ -308,11 +311,12 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     began = live.began.pop((node, visit), settled.started_at)
     row = JournalRow(node, visit, "", live.seq, run.attempt, NodeStatus.COMPLETED, began, now)
     match outcome:
-        case Done(output, changes, warnings, _):
+        case Done(output, changes, warnings, _, skipped):
             live.failures.pop((node, visit), None)
             kept = None if changes == output else changes
-            done = row._replace(output=output, changes=kept, warnings=warnings)
-            return done, Completed(node, visit, output, changes)
+            status = NodeStatus.SKIPPED if skipped else NodeStatus.COMPLETED
+            done = row._replace(status=status, output=output, changes=kept, warnings=warnings)
+            return done, Completed(node, visit, output, changes, skipped)
         case Suspend():
             live.began[node, visit] = began
             deadline = _deadline(live, run, settled)

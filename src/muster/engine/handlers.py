@@ -66,12 +66,13 @@ class Call(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Done:
     """It is done. `output` is kept under the node's id; `changes` are merged into the context. What it
-    `opens` goes its own way."""
+    `opens` goes its own way. `skipped`: it was done before, and not by this visit."""
 
     output: Json = None
     changes: JsonObject = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     opens: tuple[Opening, ...] = ()
+    skipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

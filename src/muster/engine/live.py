@@ -16,6 +16,7 @@ from muster.engine.ports import (
     Closing,
     JournalRow,
     NewExecution,
+    NodeDone,
     Opening,
     OwnedExecution,
     Progress,
@@ -170,6 +171,8 @@ class Live:
             began, seq = self.began.pop((node, visit), at), self.taken[signal.id]
             row = JournalRow(node, visit, "", seq, token.attempt, NodeStatus.COMPLETED, began, at, output)
             self.rows.append(row)
+            if dedupe := self.program.steps[node].dedupe:
+                self.opens.append(NodeDone(node, visit, dedupe.kept_for))
         return Decided(node, visit, redo, output)
 
     def fail(self, node: str, visit: int, attempt: int, failure: Failure, at: datetime) -> JsonObject:
@@ -400,11 +403,11 @@ def _event_of(row: JournalRow) -> Event | None:
     if is_in_doubt(row):
         return Suspended(row.node, row.visit, Phase.DOUBT, None)
     match row.status:
-        case NodeStatus.COMPLETED:
+        case NodeStatus.COMPLETED | NodeStatus.SKIPPED:
             changes = row.changes
             if changes is None:
                 changes = row.output if isinstance(row.output, dict) else {}
-            return Completed(row.node, row.visit, row.output, changes)
+            return Completed(row.node, row.visit, row.output, changes, row.status == NodeStatus.SKIPPED)
         case NodeStatus.FAILED if failure:
             return Failed(row.node, row.visit, failure)
         case NodeStatus.RETRYING if row.due:

@@ -127,7 +127,51 @@ class ApprovalOpening:
     expires_at: datetime | None = None
 
 
-Opening: TypeAlias = ChildOpening | ListOpening | ApprovalOpening
+@dataclass(frozen=True, slots=True)
+class NodeClaim:
+    """A visit that is about to do what may be done only once under a key."""
+
+    hash: str
+    execution_id: str
+    node: str
+    visit: int
+
+
+class Standing(StrEnum):
+    """How a claim stands that nobody has done yet: it is whose who asked, or somebody else is at it."""
+
+    MINE = "mine"
+    BUSY = "busy"
+
+
+@dataclass(frozen=True, slots=True)
+class DoneBefore:
+    """What a claim is for was done before, and what it came to: None and nothing, once the execution that did
+    it was removed."""
+
+    execution_id: str
+    output: Json
+    changes: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDone:
+    """A visit has done what it had claimed. For so long that counts; None: for good."""
+
+    node: str
+    visit: int
+    kept_for: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReleased:
+    """A visit has failed to do what it had claimed: the next may."""
+
+    node: str
+    visit: int
+
+
+Opening: TypeAlias = ChildOpening | ListOpening | ApprovalOpening | NodeDone | NodeReleased
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +315,11 @@ class Executions(Protocol):
 
     async def write(self, progress: Progress) -> None:
         """Durable when this returns. Raises `NotWritten`, or `Lost`: the fence has moved on."""
+        ...
+
+    async def claim_node(self, claim: NodeClaim) -> Standing | DoneBefore:
+        """Claim what may be done only once, before it is done. It stays claimed until the visit is written as
+        done or as failed, or its execution has ended. Raises `NotWritten`."""
         ...
 
     async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from muster.definitions.durations import parse_duration
+from muster.engine.dedupe import Dedupe, compile_dedupe
 from muster.engine.graph import Graph, compile_graph
 from muster.engine.items import Body, compile_body
 from muster.engine.limits import Concurrency, compile_concurrency
@@ -35,6 +36,7 @@ class Step:
     timeout: timedelta | None
     reads_secrets: bool = False
     reads: frozenset[str] | None = None
+    dedupe: Dedupe | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def _step(node: Node, kind: NodeKind) -> Step:
         timeout=_duration(node.timeout),
         reads_secrets=kind is NodeKind.EFFECT and reads_secrets(node.config),
         reads=_reads(node) if kind is NodeKind.EFFECT else None,
+        dedupe=compile_dedupe(node.dedupe) if kind is NodeKind.EFFECT else None,
     )
 
 

@@ -131,12 +131,14 @@ class Started:
 
 
 class Completed(NamedTuple):
-    """A visit is done: `output` is kept under the node's id, `changes` are merged into the context."""
+    """A visit is done: `output` is kept under the node's id, `changes` are merged into the context. One that
+    was `skipped` did nothing, and so has nothing to undo."""
 
     node: str
     visit: int
     output: Json
     changes: JsonObject
+    skipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,17 @@ from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import (
     Begun,
     Closing,
+    DoneBefore,
     JournalRow,
     Lost,
     NewExecution,
+    NodeClaim,
     NotWritten,
     OwnedExecution,
     Progress,
     Signal,
     SignalKind,
+    Standing,
 )
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
@@ -44,6 +47,7 @@ from muster.store.answers import FREE_TO_TAKE
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
+from muster.store.dedupe import ClaimingNodes
 from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, present, update_rows
 from muster.store.execution_rows import FROM_NOW, new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
@@ -252,7 +256,7 @@ class ExecutionRepository:
     def __init__(self, database: Database, committer: GroupCommitter, lease: timedelta) -> None:
         self._database, self._committer, self._lease = database, committer, lease
         self._starting, self._progressing = Starting(lease), Progressing()
-        self._starting_limited = StartingLimited(lease)
+        self._starting_limited, self._claiming = StartingLimited(lease), ClaimingNodes()
 
     async def start(self, new: NewExecution) -> Begun:
         kind = self._starting if new.limit is None else self._starting_limited
@@ -268,6 +272,12 @@ class ExecutionRepository:
             raise NotWritten(str(away)) from away
         if not mine:
             raise Lost(f"execution {progress.execution_id} is another's")
+
+    async def claim_node(self, claim: NodeClaim) -> Standing | DoneBefore:
+        try:
+            return await self._committer.submit(self._claiming, claim, claim.hash)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
 
     async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:
         def work(connection: Connection) -> Sequence[Signal] | None:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, delete, select
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
 
 from muster.engine.ports import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.model.once import Once
-from muster.store.database import Database, needs_transaction
+from muster.store.database import needs_transaction
 from muster.store.dialect import insert_new, lock_rows, now, update_rows
 from muster.store.tables import idempotency_key, workflow_execution
 
@@ -71,26 +71,6 @@ class Claims:
 
     def _duplicate(self, holder: Holder, begun: Mapping[str, ExecutionStatus]) -> Begun:
         return Begun(holder.id, holder.status or begun[holder.id], duplicate=True)
-
-
-class IdempotencyKeys:
-    """`engine.housekeeping.Expiring`: keys whose time is over."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def forget_expired(self, most: int) -> int:
-        return await self._database.write(lambda connection: _forget_expired(connection, most))
-
-
-def _forget_expired(connection: Connection, most: int) -> int:
-    at = now(connection)
-    chosen = select(K.hash).where(K.expires_at <= at).order_by(K.expires_at).limit(most)
-    hashes = sorted(connection.scalars(chosen))
-    if hashes:
-        # Asked again: one that was taken over in between is not to go.
-        connection.execute(delete(idempotency_key).where(K.hash.in_(hashes), K.expires_at <= at))
-    return len(hashes)
 
 
 def _others(

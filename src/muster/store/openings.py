@@ -6,13 +6,22 @@ from typing import assert_never
 
 from sqlalchemy import Connection
 
-from muster.engine.ports import ApprovalOpening, ChildOpening, Closing, ListOpening, Progress
+from muster.engine.ports import (
+    ApprovalOpening,
+    ChildOpening,
+    Closing,
+    ListOpening,
+    NodeDone,
+    NodeReleased,
+    Progress,
+)
 from muster.engine.sizes import too_large
 from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in
 from muster.store.approvals import close_approvals, open_approvals, visits_asking
 from muster.store.child_ends import Ended, close_children, tell_parents, visits_with_children
 from muster.store.children import open_children, open_list
+from muster.store.dedupe import settle_claims
 from muster.store.limits import leave
 
 
@@ -44,6 +53,7 @@ def _open(connection: Connection, item: Progress) -> None:
     children: list[ChildOpening] = []
     approvals: list[ApprovalOpening] = []
     lists: list[ListOpening] = []
+    claims: list[NodeDone | NodeReleased] = []
     for opening in item.opens:
         match opening:
             case ChildOpening():
@@ -52,8 +62,11 @@ def _open(connection: Connection, item: Progress) -> None:
                 approvals.append(opening)
             case ListOpening():
                 lists.append(opening)
+            case NodeDone() | NodeReleased():
+                claims.append(opening)
             case _:
                 assert_never(opening)
+    settle_claims(connection, item.execution_id, claims)
     open_approvals(connection, item.execution_id, approvals)
     for begun in lists:
         if not begun.complete:

@@ -249,3 +249,10 @@ def test_a_calls_answer_has_no_longer_than_the_whole_wait() -> None:
     assert waits(apiCall=call, timeout=300) == late
     assert waits(apiCall=call) == late
     assert waits(apiCall=call, timeout=600) == []
+
+
+def test_what_has_no_effect_outside_needs_no_dedupe() -> None:
+    dedupe = {"key": "#{orderId}"}
+    document = flow(noop("a", "b", dedupe=dedupe), {"id": "b", "type": "SEND_EMAIL", "dedupe": dedupe})
+    assert ("IGNORED_FIELD", "/nodes/0/dedupe") in warnings(document)
+    assert ("IGNORED_FIELD", "/nodes/1/dedupe") not in warnings(document)

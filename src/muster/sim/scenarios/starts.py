@@ -1,8 +1,10 @@
-"""Starts with keys under faults: of all that have one key one begins, and it is never lost.
+"""Starts and nodes with keys under faults: of all that have one key one begins, and it is never lost.
 
 Three instances crash, freeze and start again over a database that fails and loses answers. Clients ask for
 the same few starts again and again, of whichever instance, until they have heard an answer, and after it. One
 workflow fails, and the starts of it may be tried again: there, one at a time may be anything but failed.
+What works has a node that all executions have one key for: one does it, perhaps again after a crash, and the
+others skip it.
 """
 
 import asyncio
@@ -48,18 +50,25 @@ KEYS = {"a": WORKS, "b": WORKS, "c": WORKS, "f": FAILS}
 OF_KEYS = """
 SELECT idempotency_key, id, status FROM workflow_execution WHERE idempotency_key IS NOT NULL ORDER BY id
 """
+VISITS = """
+SELECT execution_id, node_execution.status FROM node_execution JOIN workflow_execution ON id = execution_id
+WHERE workflow_version_id = 1 AND item_key = '' ORDER BY execution_id
+"""
 TYPES = {"TELL": NodeType("TELL", NodeKind.EFFECT, "", "tell", "", {})}
 
 MakeExecutions = type[ExecutionRepository]
 Rows = list[tuple[str, str, str]]
+Visits = list[tuple[str, str]]
 
 
 @dataclass
 class Heard:
-    """What clients were told, by key: how often which execution, and which of them began by it."""
+    """What clients were told, by key: how often which execution, and which of them began by it. `doers` are
+    the executions that did what may be done once."""
 
     told: dict[str, Counter[str]] = field(default_factory=lambda: {key: Counter() for key in KEYS})
     begun: Counter[str] = field(default_factory=Counter)
+    doers: set[str] = field(default_factory=set)
 
     def take(self, key: str, begun: Begun) -> None:
         self.told[key][begun.id] += 1
@@ -91,6 +100,7 @@ async def _story(world: World, make: MakeExecutions) -> list[str]:
     for task in lives:
         task.cancel()
     ledger.blame(at_end(rows, heard))
+    ledger.blame(done_once(await database.read(_visits), heard.doers))
     return ledger.wrong
 
 
@@ -111,6 +121,19 @@ def at_end(rows: Rows, heard: Heard) -> list[str]:
         wrong += [f"unheard: {key}"] if not heard.told[key] else []
         wrong += [f"several: {key} has {len(mine)}"] if version == WORKS and len(mine) > 1 else []
     return wrong + [f"told twice that it began: {name}" for name, count in heard.begun.items() if count > 1]
+
+
+def done_once(visits: Visits, doers: set[str]) -> list[str]:
+    """One execution does it and says so, and all others skip it."""
+    did = [name for name, status in visits if status == "completed"]
+    wrong = [f"done by {len(doers)}"] if len(doers) != 1 else []
+    wrong += [f"said to be done by {len(did)}"] if len(did) != 1 else []
+    wrong += [f"neither done nor skipped: {name}" for name, status in visits if status == "paused"]
+    return wrong + [f"said to be done, and was not: {name}" for name in did if name not in doers]
+
+
+def _visits(connection: Connection) -> Visits:
+    return [(name, status) for name, status in connection.execute(text(VISITS))]
 
 
 def _rows(connection: Connection) -> Rows:
@@ -169,13 +192,19 @@ class _Place:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
         database = FaultyDatabase(self._database, self._world, self._weather.over_database())
         executions = self._make(database, GroupCommitter(database), LEASE)
-        attempts = Attempts(Handlers({"TELL": _tell}, {}, {}), executions, clock, chance, LEASE)
+        attempts = Attempts(Handlers({"TELL": self._tell}, {}, {}), executions, clock, chance, LEASE)
         driver = Driver(executions, attempts, clock, chance)
         instance = Instance(Name(self.name, ids.new()), executions, driver, _program, clock, LEASE)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
             for number in range(3):
                 tasks.create_task(self._ask(instance, self._world.chance(f"{self.name} client {number}")))
+
+    async def _tell(self, params: JsonObject, call: Call) -> Done | Failure:
+        if not params["fails"]:
+            self._heard.doers.add(call.execution_id)
+        await asyncio.sleep(0.2)
+        return Failure("No", "it never works") if params["fails"] else Done()
 
     async def _ask(self, instance: Instance, chance: Random) -> None:
         """A client: it asks until it has heard, and once it is calm no longer than that."""
@@ -200,11 +229,6 @@ class _Place:
             return None
 
 
-async def _tell(params: JsonObject, call: Call) -> Done | Failure:
-    await asyncio.sleep(0.2)
-    return Failure("No", "it never works") if params.get("fails") else Done()
-
-
 async def _program(version: int) -> Program:
     return _programs()[version]
 
@@ -212,7 +236,9 @@ async def _program(version: int) -> Program:
 @cache
 def _programs() -> dict[int, Program]:
     def program(fails: bool) -> Program:
-        node = Node("tell", "TELL", {"fails": fails}, is_start=True)
+        # Whoever fails would let go of it: what is done once is another node's.
+        dedupe: JsonObject = {"key": "the same for all"}
+        node = Node("tell", "TELL", {"fails": fails}, is_start=True, dedupe=None if fails else dedupe)
         return compile_program(Definition("w", (node,), ()), TYPES)
 
     return {WORKS: program(False), FAILS: program(True)}

@@ -17,6 +17,7 @@ from muster.store.tables.executions import (
     execution_takeover,
     instance_start,
     large_value,
+    node_dedupe,
     node_execution,
     workflow_execution,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "institute",
     "large_value",
     "metadata",
+    "node_dedupe",
     "node_execution",
     "node_template",
     "prebuilt_query",

@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKeyConstraint,
     Index,
@@ -148,6 +149,24 @@ node_execution = new_table(
     # Where in its columns something stands for a large value.
     Column("aside", JsonValue),
     PrimaryKeyConstraint("execution_id", "node_id", "visit", "item_key"),
+)
+
+# What nodes have done, or are about to do, once for a key. No foreign key: it outlives the execution.
+node_dedupe = new_table(
+    "node_dedupe",
+    Column("hash", Key(64), nullable=False),
+    # The visit that has it.
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("node_id", Key(NAME_LENGTH), nullable=False),
+    Column("visit", Integer, nullable=False),
+    Column("done", Boolean, nullable=False),
+    # NULL: it is not done yet, or for good.
+    Column("expires_at", UtcTime),
+    PrimaryKeyConstraint("hash"),
+    # What a visit has claimed.
+    Index("ix_node_dedupe_visit", "execution_id", "node_id", "visit"),
+    # What may go.
+    index_where_set("node_dedupe", "expires_at"),
 )
 
 large_value = new_table(

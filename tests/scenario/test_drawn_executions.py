@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+import polling
 from api_for_tests import Client
-from scenario.test_executions_api import until
+from scenario.test_executions_api import show, until
 
 DOCUMENT = {
     "workflow": {
@@ -79,10 +80,12 @@ async def test_what_runs_is_among_an_executions_nodes(client: Client) -> None:
     node = {"id": "call", "type": "REST_SYNC", "config": call, "retry": {"maxAttempts": 2}}
     await client.post("/api/workflow", json={"workflow": {"key": "calls", "name": "Calls", "nodes": [node]}})
     started = (await client.post("/api/workflow/execute", json={"key": "calls"})).json()
-    for _ in range(100):
-        whole = (await client.get(f"/api/workflow/executions/{started['executionId']}")).json()
-        if whole["nodes"]:
-            break
+
+    async def begun() -> dict[str, Any] | None:
+        found = await show(client, started["executionId"])
+        return found if found["nodes"] else None
+
+    whole = await polling.until(begun)
     assert [row["nodeId"] for row in whole["nodes"]] == ["call"]
     assert whole["nodes"][0]["status"] in ("running", "retrying", "failed")
     assert whole["moreNodes"] is False

@@ -36,8 +36,8 @@ async def test_a_start_that_is_repeated_is_told_of_the_first(hello: Client) -> N
 
 async def test_who_waits_gets_the_result_of_the_first(hello: Client) -> None:
     body = {"key": "hello", "context": {"name": "Ada"}}
-    first = (await hello.post(f"{PATH}?wait=30", json=body, headers=KEY)).json()
-    again = await hello.post(f"{PATH}?wait=30", json=body, headers=KEY)
+    first = (await hello.post(f"{PATH}?wait=60", json=body, headers=KEY)).json()
+    again = await hello.post(f"{PATH}?wait=60", json=body, headers=KEY)
     assert again.status_code == 200
     assert again.json() == {
         "executionId": first["executionId"],

@@ -13,7 +13,7 @@ from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Opener, Outcome, Suspend
 from muster.engine.instance import MOST_DRIVEN, Instance, Name
-from muster.engine.ports import NewExecution
+from muster.engine.ports import NewExecution, SignalKind
 from muster.engine.program import Program, compile_program
 from muster.engine.state import Failure, Phase
 from muster.expr import compile_template
@@ -24,6 +24,7 @@ from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue, NodeKind, NodeType
 from muster.model.workflow import Definition, Edge, Node
 from muster.nodes import builtin, pure_handlers, wait_handlers
+from muster.store.acts import Sent, put_signals
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.dialect import insert_rows
@@ -170,6 +171,11 @@ class House:
         self.clock.ahead += timedelta(**by)
         due = update(workflow_execution).where(workflow_execution.c.resume_at <= self.clock.now())
         await self.database.write(lambda connection: connection.execute(due.values(resume_at=NOON)))
+
+    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
+        """Let something reach an execution; False: it has ended."""
+        sent = Sent(execution_id, kind, payload)
+        return await self.database.write(lambda connection: put_signals(connection, [sent])[0])
 
     async def row(self, execution_id: str) -> dict[str, object]:
         found = select(workflow_execution).where(workflow_execution.c.id == execution_id)

@@ -162,7 +162,7 @@ async def test_cancelling_the_execution_cancels_what_was_asked(house: Waiting, a
     execution = await house.begin("w")
     await house.settle()
     approval = await asked(house, execution)
-    await house.executions.signal(execution, SignalKind.CANCEL, {"reason": "no longer"})
+    await house.signal(execution, SignalKind.CANCEL, {"reason": "no longer"})
     await house.settle()
     assert (await asked(house, execution)).status is ApprovalStatus.CANCELLED
     with pytest.raises(NotOpen, match="CANCELLED"):
@@ -175,12 +175,12 @@ async def test_a_decision_while_the_execution_is_paused_by_hand_is_kept(
     await house.save("w", asking(), TELL)
     execution = await house.begin("w")
     await house.settle()
-    await house.executions.signal(execution, SignalKind.HOLD, {})
+    await house.signal(execution, SignalKind.HOLD, {})
     await house.settle()
     await approving.decide(await asked(house, execution), Decision.APPROVE, None, "", ADA)
     await house.settle()
     assert ((await house.row(execution))["status"], told.said) == ("PAUSED", [])
-    await house.executions.signal(execution, SignalKind.RELEASE, {})
+    await house.signal(execution, SignalKind.RELEASE, {})
     await house.settle()
     assert ((await house.row(execution))["status"], told.said) == ("COMPLETED", ["got approve"])
 

@@ -39,7 +39,7 @@ async def test_what_is_beyond_the_limit_is_queued_and_starts_in_order(house: Wai
     for number, expected in enumerate(
         (["COMPLETED", "WAITING", "WAITING", "QUEUED"], ["COMPLETED", "COMPLETED", "WAITING", "WAITING"])
     ):
-        await house.executions.signal(started[number], SignalKind.ANSWER, ANSWER)
+        await house.signal(started[number], SignalKind.ANSWER, ANSWER)
         await house.settle()
         assert await statuses(house) == expected
 
@@ -67,7 +67,7 @@ async def test_starters_on_several_instances_stay_within_the_limit(database: Dat
     ended = 0
     while waiting := await houses[0].rows(E.status == "WAITING"):
         assert len(waiting) <= 3
-        answers = [house.executions.signal for house in houses]
+        answers = [house.signal for house in houses]
         await asyncio.gather(
             *(
                 answer(row.id, SignalKind.ANSWER, ANSWER)
@@ -103,10 +103,10 @@ async def test_a_queued_execution_is_cancelled_at_once_and_takes_nobodys_place(h
     await house.save("w", ASK, concurrency={"limit": 1})
     first, second, third = [await house.begin("w") for _ in range(3)]
     await house.settle()
-    assert await house.executions.signal(second, SignalKind.CANCEL, {"reason": "no longer"})
+    assert await house.signal(second, SignalKind.CANCEL, {"reason": "no longer"})
     row = await house.row(second)
     assert (row["status"], row["error_message"], row["resume_at"]) == ("CANCELLED", "no longer", None)
-    await house.executions.signal(first, SignalKind.ANSWER, ANSWER)
+    await house.signal(first, SignalKind.ANSWER, ANSWER)
     await house.settle()
     assert (await house.row(third))["status"] == "WAITING"
 
@@ -120,12 +120,12 @@ async def test_a_queued_execution_that_is_paused_runs_nothing_when_its_turn_come
     await house.save("w", tell, ASK, concurrency={"limit": 1})
     first, second = await house.begin("w", n=1), await house.begin("w", n=2)
     await house.settle()
-    await house.executions.signal(second, SignalKind.HOLD, {})
+    await house.signal(second, SignalKind.HOLD, {})
     assert (await house.row(second))["status"] == "QUEUED"
-    await house.executions.signal(first, SignalKind.ANSWER, ANSWER)
+    await house.signal(first, SignalKind.ANSWER, ANSWER)
     await house.settle()
     assert ((await house.row(second))["status"], told.said) == ("PAUSED", [1])
-    await house.executions.signal(second, SignalKind.RELEASE, {})
+    await house.signal(second, SignalKind.RELEASE, {})
     await house.settle()
     assert ((await house.row(second))["status"], told.said) == ("WAITING", [1, 2])
 
@@ -147,7 +147,7 @@ async def test_a_retried_execution_waits_for_its_turn_again(house: Waiting) -> N
     await house.save("w", ASK, concurrency={"limit": 1})
     first, second = await house.begin("w"), await house.begin("w")
     await house.settle()
-    await house.executions.signal(first, SignalKind.CANCEL, {})
+    await house.signal(first, SignalKind.CANCEL, {})
     await house.settle()
     assert await statuses(house) == ["CANCELLED", "WAITING"]
     actions = by_hand(house)
@@ -155,7 +155,7 @@ async def test_a_retried_execution_waits_for_its_turn_again(house: Waiting) -> N
     assert await statuses(house) == ["QUEUED", "WAITING"]
     begun = await actions.replay(second, By(ROOT, ""))
     assert begun.status == "QUEUED"
-    await house.executions.signal(second, SignalKind.ANSWER, ANSWER)
+    await house.signal(second, SignalKind.ANSWER, ANSWER)
     await house.settle()
     assert await statuses(house) == ["WAITING", "COMPLETED", "QUEUED"]
 
@@ -169,7 +169,7 @@ async def test_a_child_comes_under_the_limit_of_its_workflow(house: Waiting) -> 
     seen = []
     while waiting := await house.rows(E.parent_execution_id == parent, E.status == "WAITING"):
         seen.append(sorted(row.context["n"] for row in waiting))
-        await house.executions.signal(waiting[0].id, SignalKind.ANSWER, ANSWER)
+        await house.signal(waiting[0].id, SignalKind.ANSWER, ANSWER)
         await house.settle()
     assert seen == [[0, 1], [1, 2], [1], [3]] or seen == [[0, 1], [1, 2], [2, 3], [3]]
     assert (await house.row(parent))["status"] == "COMPLETED"

@@ -95,7 +95,7 @@ async def test_attempts_are_remembered_over_a_durable_delay(house: House, told: 
 async def test_what_completes_or_is_cancelled_leaves_none(house: House) -> None:
     await house.define(chain(node("a"), node("b", "SLEEP", config={"seconds": 3600})))
     execution = await house.run()
-    await house.executions.signal(execution, SignalKind.CANCEL, {})
+    await house.signal(execution, SignalKind.CANCEL, {})
     await house.instance.take_due()
     await house.instance.ended(execution)
     assert (await house.row(execution))["status"] == "CANCELLED"

@@ -13,7 +13,7 @@ from databases import EVERY_KIND
 from muster.model.problems import AuthorError
 from muster.store.database import Database
 from muster.store.dialect import (
-    claim,
+    Claim,
     insert_new,
     insert_rows,
     lock_rows,
@@ -151,9 +151,8 @@ async def test_claimants_at_once_never_claim_the_same_row(database: Database) ->
     free = select(api_token.c.id).where(api_token.c.revoked_at.is_(None)).order_by(api_token.c.id).limit(10)
 
     def work(connection: Connection) -> list[str]:
-        taken = claim(
-            connection, api_token, free, {"revoked_at": NOON}, [api_token.c.id, api_token.c.revoked_at]
-        )
+        columns = [api_token.c.id, api_token.c.revoked_at]
+        taken = Claim(api_token, free, {"revoked_at": NOON}, columns).run(connection)
         assert all(row.revoked_at == NOON for row in taken)
         return [row.id for row in taken]
 
@@ -171,7 +170,8 @@ async def test_a_claimant_passes_over_what_another_is_claiming_instead_of_waitin
     free = select(api_token.c.id).where(api_token.c.revoked_at.is_(None)).order_by(api_token.c.id).limit(2)
 
     def take_two(connection: Connection) -> list[str]:
-        return [row.id for row in claim(connection, api_token, free, {"revoked_at": NOON}, [api_token.c.id])]
+        claim = Claim(api_token, free, {"revoked_at": NOON}, [api_token.c.id])
+        return [row.id for row in claim.run(connection)]
 
     def while_holding(connection: Connection) -> list[list[str]]:
         return [take_two(connection), await_only(asyncio.wait_for(database.write(take_two), PATIENCE))]

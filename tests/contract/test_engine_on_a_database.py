@@ -124,13 +124,13 @@ async def test_an_owner_that_was_overtaken_writes_nothing_more(database: Databas
 async def test_a_parked_execution_is_cancelled_by_a_signal(house: House, told: Told) -> None:
     await house.define(chain(node("a", "SLEEP", config={"seconds": 3600}), node("b")))
     execution = await house.run()
-    assert await house.executions.signal(execution, SignalKind.CANCEL, {"reason": "no longer"})
+    assert await house.signal(execution, SignalKind.CANCEL, {"reason": "no longer"})
     assert await house.instance.take_due() == 1, "a signal makes a parked execution due"
     await house.instance.ended(execution)
     row = await house.row(execution)
     assert (row["status"], row["error_message"]) == ("CANCELLED", "no longer")
     assert told.said == []
-    assert not await house.executions.signal(execution, SignalKind.CANCEL, {}), "it has ended"
+    assert not await house.signal(execution, SignalKind.CANCEL, {}), "it has ended"
 
 
 async def test_a_running_execution_is_held_between_nodes_and_goes_on_when_released(
@@ -140,13 +140,13 @@ async def test_a_running_execution_is_held_between_nodes_and_goes_on_when_releas
     told.pauses_at = "a"
     execution = await house.start()
     await told.hanging.wait()
-    await house.executions.signal(execution, SignalKind.HOLD, {})
+    await house.signal(execution, SignalKind.HOLD, {})
     assert await house.instance.take_signals() == 1
     told.go_on.set()
     await house.instance.ended(execution)
     assert (await house.row(execution))["status"] == "PAUSED"
     assert told.said == ["a"]
-    await house.executions.signal(execution, SignalKind.RELEASE, {})
+    await house.signal(execution, SignalKind.RELEASE, {})
     await house.instance.take_due()
     await house.instance.ended(execution)
     assert (await house.row(execution))["status"] == "COMPLETED"
@@ -157,7 +157,7 @@ async def test_a_signal_that_comes_while_its_owner_parks_is_not_lost(house: Hous
     await house.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
     execution = await house.start()
     # Its owner has not looked for signals, and parks; whichever comes first, the execution is due at once.
-    await house.executions.signal(execution, SignalKind.CANCEL, {})
+    await house.signal(execution, SignalKind.CANCEL, {})
     await house.instance.ended(execution)
     assert await house.instance.take_due() == 1
     await house.instance.ended(execution)
@@ -169,7 +169,7 @@ async def test_an_answer_reaches_the_visit_that_waits_for_it(house: House, told:
     execution = await house.run()
     assert (await house.row(execution))["status"] == "WAITING"
     answer = {"node": "a", "visit": 1, "answer": "yes"}
-    await house.executions.signal(execution, SignalKind.ANSWER, answer)
+    await house.signal(execution, SignalKind.ANSWER, answer)
     await house.instance.take_due()
     await house.instance.ended(execution)
     assert told.said == ["yes"]

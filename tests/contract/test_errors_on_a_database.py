@@ -121,7 +121,7 @@ async def test_a_version_must_know_how_to_undo_what_is_still_to_be_undone(house:
     rest = node("b", "SLEEP", config={"seconds": 3600})
     await house.define(chain(node("a", **undo("a")), rest))
     execution = await house.run()
-    await house.executions.signal(execution, SignalKind.CANCEL, {"compensate": False})
+    await house.signal(execution, SignalKind.CANCEL, {"compensate": False})
     await house.instance.take_due()
     await house.instance.ended(execution)
     house.programs[2] = compile_program(chain(rest), TYPES)

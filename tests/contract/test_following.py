@@ -70,7 +70,7 @@ async def test_a_follower_hears_how_it_stands_then_each_change_then_the_end(
     heard, place = await look(following, execution, place)
     assert heard == [("b", "completed"), ("c", "paused"), ("execution", "PAUSED")]
 
-    await house.executions.signal(execution, SignalKind.CANCEL, {"reason": "enough"})
+    await house.signal(execution, SignalKind.CANCEL, {"reason": "enough"})
     await house.instance.take_due()
     await house.instance.ended(execution)
     heard, place = await look(following, execution, place)

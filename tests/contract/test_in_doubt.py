@@ -118,11 +118,11 @@ async def test_neither_a_release_nor_an_answer_nor_a_retry_gets_past_a_doubt(
         (SignalKind.RELEASE, {}),
         (SignalKind.ANSWER, {"node": "b", "visit": 1, "answer": "yes"}),
     ):
-        await after.executions.signal(execution, kind, cast("Any", payload))
+        await after.signal(execution, kind, cast("Any", payload))
         assert await after.instance.take_due() == 1
         await after.instance.ended(execution)
     assert (await after.row(execution))["status"] == "WAITING"
-    await after.executions.signal(execution, SignalKind.CANCEL, {})
+    await after.signal(execution, SignalKind.CANCEL, {})
     await after.instance.take_due()
     await after.instance.ended(execution)
     await Desk(after).actions.retry(execution, By(ADA, ""), Retry())

@@ -34,16 +34,16 @@ async def test_a_held_execution_goes_on_with_a_large_answer(house: Waiting, told
     await house.save("w", ASK, TELL)
     execution = await house.begin("w")
     await house.settle()
-    await house.executions.signal(execution, SignalKind.HOLD, {})
+    await house.signal(execution, SignalKind.HOLD, {})
     await house.settle()
     given = {"node": "ask", "visit": 1, "answer": answer}
-    await house.executions.signal(execution, SignalKind.ANSWER, given)
+    await house.signal(execution, SignalKind.ANSWER, given)
     await house.settle()
     row: Any = await house.row(execution)
     assert (row["status"], row["aside"][0][:3]) == ("PAUSED", ["state", "answers", "ask/1"])
-    await house.executions.signal(execution, SignalKind.HOLD, {})  # taken up and put back, unread
+    await house.signal(execution, SignalKind.HOLD, {})  # taken up and put back, unread
     await house.settle()
-    await house.executions.signal(execution, SignalKind.RELEASE, {})
+    await house.signal(execution, SignalKind.RELEASE, {})
     await house.settle()
     assert (await house.row(execution))["status"] == "COMPLETED"
     assert told.said == [answer]

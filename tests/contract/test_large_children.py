@@ -48,7 +48,7 @@ async def rows_of(house: Waiting, *columns: Any) -> list[Any]:
 
 async def let_end(house: Waiting, child: str) -> None:
     """Let a child run to its end, and leave its parent where it is."""
-    await house.executions.signal(child, SignalKind.ANSWER, {"node": "rest", "visit": 1, "answer": None})
+    await house.signal(child, SignalKind.ANSWER, {"node": "rest", "visit": 1, "answer": None})
     assert await house.instance.take_due() == 1
     await house.instance.ended(child)
 

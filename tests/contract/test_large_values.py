@@ -41,7 +41,7 @@ async def kept(house: House) -> list[str]:
 
 async def wake(house: House, execution: str, node_id: str = "rest") -> dict[str, Any]:
     """Let a parked execution go on."""
-    await house.executions.signal(execution, SignalKind.ANSWER, {"node": node_id, "visit": 1})
+    await house.signal(execution, SignalKind.ANSWER, {"node": node_id, "visit": 1})
     assert await house.instance.take_due() == 1
     await house.instance.ended(execution)
     return await house.row(execution)

@@ -55,17 +55,17 @@ async def test_what_was_handed_on_begins_nothing(
     house: House, told: Told, kind: SignalKind, status: str
 ) -> None:
     execution = await handed_on_after_a(house, told)
-    assert await house.executions.signal(execution, kind, {})
+    assert await house.signal(execution, kind, {})
     assert await taken_up(beside(house), execution) == status
     assert told.said == ["a"]
 
 
 async def test_what_was_handed_on_and_held_goes_on_when_it_is_released(house: House, told: Told) -> None:
     execution = await handed_on_after_a(house, told)
-    await house.executions.signal(execution, SignalKind.HOLD, {})
+    await house.signal(execution, SignalKind.HOLD, {})
     staying = beside(house)
     await taken_up(staying, execution)
-    await house.executions.signal(execution, SignalKind.RELEASE, {})
+    await house.signal(execution, SignalKind.RELEASE, {})
     assert await taken_up(staying, execution) == "COMPLETED"
     assert told.said == ["a", "b"]
 
@@ -77,7 +77,7 @@ async def test_what_nobody_has_owned_yet_begins_nothing(
     await house.define(chain(node("a")))
     house.instance.retire()
     execution = await house.start()
-    assert await house.executions.signal(execution, kind, {})
+    assert await house.signal(execution, kind, {})
     assert await taken_up(beside(house), execution) == status
     assert told.said == []
 
@@ -90,7 +90,7 @@ async def test_what_is_tried_again_begins_nothing(
     await house.define(chain(node("a"), node("b")))
     execution = await house.run()
     await Desk(house).actions.retry(execution, By(ADA, "mended"), Retry())
-    assert await house.executions.signal(execution, kind, {})
+    assert await house.signal(execution, kind, {})
     assert await taken_up(house, execution) == status
     assert told.said == ["a", "b"]
 
@@ -103,7 +103,7 @@ async def test_what_was_under_way_when_its_owner_died_is_finished_before_it_is_h
     execution = await house.start()
     await told.hanging.wait()
     told.hangs_at = None
-    await house.executions.signal(execution, SignalKind.HOLD, {})
+    await house.signal(execution, SignalKind.HOLD, {})
     again = beside(house, "here")
     assert await again.instance.take_back() == 1
     await again.instance.ended(execution)
@@ -113,12 +113,10 @@ async def test_what_was_under_way_when_its_owner_died_is_finished_before_it_is_h
 async def test_an_answer_that_came_while_it_was_held_is_there_when_it_is_tried_again(house: House) -> None:
     await house.define(chain(node("a", "ASK"), node("b", config={"say": "it is #{_nodes.a.answer}"})))
     execution = await house.run()
-    await house.executions.signal(execution, SignalKind.HOLD, {})
-    await house.executions.signal(
-        execution, SignalKind.ANSWER, {"node": "a", "visit": 1, "answer": "forty-two"}
-    )
+    await house.signal(execution, SignalKind.HOLD, {})
+    await house.signal(execution, SignalKind.ANSWER, {"node": "a", "visit": 1, "answer": "forty-two"})
     assert await taken_up(house, execution) == "PAUSED"
-    await house.executions.signal(execution, SignalKind.CANCEL, {})
+    await house.signal(execution, SignalKind.CANCEL, {})
     assert await taken_up(house, execution) == "CANCELLED"
     await Desk(house).actions.retry(execution, By(ADA, "after all"), Retry())
     assert await taken_up(house, execution) == "COMPLETED"

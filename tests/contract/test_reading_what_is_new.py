@@ -27,7 +27,7 @@ def house(database: Database, told: Told) -> House:
 
 
 async def answer(house: House, execution: str) -> None:
-    await house.executions.signal(execution, SignalKind.ANSWER, {"node": "rest", "visit": 1, "answer": 7})
+    await house.signal(execution, SignalKind.ANSWER, {"node": "rest", "visit": 1, "answer": 7})
 
 
 async def test_what_came_before_the_checkpoint_is_not_read_again(house: House) -> None:

@@ -62,7 +62,7 @@ async def test_what_was_undone_after_a_cancellation_is_not_undone_again(first: H
     execution = await first.start()
     await told.hanging.wait()
     told.hanging.clear()
-    await first.executions.signal(execution, SignalKind.CANCEL, {"compensate": True})
+    await first.signal(execution, SignalKind.CANCEL, {"compensate": True})
     await first.instance.take_signals()
     told.hangs_at = "undo a"
     told.go_on.set()
@@ -93,7 +93,7 @@ async def test_what_reached_an_execution_too_late_is_gone_with_its_end(first: Ho
     told.pauses_at = "a"
     execution = await first.start()
     await told.hanging.wait()
-    await first.executions.signal(execution, SignalKind.CANCEL, {})
+    await first.signal(execution, SignalKind.CANCEL, {})
     told.go_on.set()
     await first.instance.ended(execution)
     assert (await first.row(execution))["status"] == "COMPLETED"

@@ -49,7 +49,7 @@ async def test_what_waits_runs_is_held_or_has_failed_is_attended(house: House, t
     assert (await house.row(waiting))["status"] == "WAITING"
     told.answers = [Failure("Refused", "no")]
     assert (await house.row(await house.run()))["status"] == "FAILED"
-    await house.executions.signal(waiting, SignalKind.HOLD, {})
+    await house.signal(waiting, SignalKind.HOLD, {})
     await house.instance.take_due()
     await house.instance.ended(waiting)
     assert (await house.row(waiting))["status"] == "PAUSED"

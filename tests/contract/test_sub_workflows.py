@@ -125,7 +125,7 @@ async def test_a_list_has_a_child_for_each_item_and_so_many_at_once(house: Waiti
         waiting = await house.rows(E.parent_execution_id == parent, E.status == "WAITING")
         assert len(waiting) == expected
         answer = {"node": "ask", "visit": 1, "answer": None}
-        await house.executions.signal(waiting[0].id, SignalKind.ANSWER, answer)
+        await house.signal(waiting[0].id, SignalKind.ANSWER, answer)
         await house.settle()
     assert (await house.row(parent))["status"] == "COMPLETED"
     assert told.said == [[10, 20, 30, 40, 50]]
@@ -178,7 +178,7 @@ async def test_cancelling_a_parent_cancels_the_children_that_it_waits_for(house:
     parent = await house.begin("parent", numbers=[1, 2, 3])
     await house.settle()
     payload = {"reason": "no longer", "compensate": True}
-    assert await house.executions.signal(parent, SignalKind.CANCEL, payload)
+    assert await house.signal(parent, SignalKind.CANCEL, payload)
     await house.settle()
     assert (await house.row(parent))["status"] == "CANCELLED"
     children = await house.children(parent)

@@ -56,5 +56,5 @@ async def test_a_park_that_changes_nothing_writes_no_terms(house: Waiting) -> No
 
 async def answer(house: Waiting, execution: str, node: str, value: str | None) -> None:
     answered = {"node": node, "visit": 1, "answer": value}
-    await house.executions.signal(execution, SignalKind.ANSWER, answered)
+    await house.signal(execution, SignalKind.ANSWER, answered)
     await house.settle()

@@ -78,7 +78,7 @@ async def test_what_the_wait_says_itself_holds_if_it_comes_first(house: Waiting)
 async def test_an_answer_that_came_in_time_counts(house: Waiting) -> None:
     execution = await began(house, wait())
     answer = {"node": "wait", "visit": 1, "answer": None}
-    await house.executions.signal(execution, SignalKind.ANSWER, answer)
+    await house.signal(execution, SignalKind.ANSWER, answer)
     await house.pass_time(hours=2)
     await house.settle()
     assert (await house.row(execution))["status"] == "COMPLETED"

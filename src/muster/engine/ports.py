@@ -328,11 +328,6 @@ class Executions(Protocol):
         Raises `NotWritten`, or `Lost`."""
         ...
 
-    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
-        """Durable when this returns: the owner finds it, or whoever takes the execution up because of it.
-        False: the execution has ended, or there is none."""
-        ...
-
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
         """What has reached the executions that this owner holds, by their ids."""
         ...

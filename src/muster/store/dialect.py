@@ -345,17 +345,6 @@ class Claim:
         return connection.execute(self._as_they_are, {"locked": locked}).all()
 
 
-def claim(
-    connection: Connection,
-    table: Table,
-    chosen: Select[Any],
-    values: Mapping[str, object],
-    returning: Sequence[ColumnElement[Any]],
-) -> Sequence[Row[Any]]:
-    """A `Claim` for once."""
-    return Claim(table, chosen, values, returning).run(connection)
-
-
 def _columns(rows: Rows) -> tuple[str, ...]:
     names = rows[0].keys()
     for row in rows:

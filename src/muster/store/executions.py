@@ -42,7 +42,6 @@ from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in
 from muster.model.json import Json, JsonObject
 from muster.store import leases
-from muster.store.acts import Sent, put_signals
 from muster.store.answers import FREE_TO_TAKE
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work, needs_transaction
@@ -293,10 +292,6 @@ class ExecutionRepository:
         if signals is None:
             raise Lost(f"execution {execution_id} is another's")
         return signals
-
-    async def signal(self, execution_id: str, kind: SignalKind, payload: JsonObject) -> bool:
-        sent = Sent(execution_id, kind, payload)
-        return await self._write(lambda connection: put_signals(connection, [sent])[0])
 
     async def admit_queued(self, limit: int) -> int:
         await self._write(lambda connection: look_later(connection, limit))

@@ -9,21 +9,23 @@ from random import Random
 from sqlalchemy.exc import DBAPIError
 
 from muster.definitions.library import NotFound
-from muster.engine.actions import Actions, By, Retry, Verdict
+from muster.engine.actions import Actions, By, Note, Retry, Verdict
 from muster.engine.control import Conflict
-from muster.engine.ports import Executions, NotWritten, SignalKind
+from muster.engine.ports import NotWritten, SignalKind
 from muster.model.access import Caller, How
 from muster.model.approval import ApprovalStatus, Decided, Decision
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.workflows import ways_on
+from muster.store.acts import ExecutionActs
 from muster.store.approvals import ApprovalRepository
 from muster.store.database import CommitUnknown, Unavailable
 
 REFUSALS = (NotWritten, Unavailable, CommitUnknown, DBAPIError, Conflict, NotFound)
 SOMEBODY = By(Caller("somebody", frozenset(), None, How.LOOPBACK), "")
 AUDIT = AuditEntry("approval", "", "decide", "somebody", "")
+NOTE = Note(AuditEntry("execution", "", "answer", "somebody", ""))
 DEEDS = ["pause", "pause", "resume", "resume", "cancel", "undo", "undo", "retry", "retry"]
 
 
@@ -33,12 +35,12 @@ class People:
     def __init__(
         self,
         actions: Actions,
-        executions: Executions,
+        acts: ExecutionActs,
         approvals: ApprovalRepository,
         ledger: Ledger,
         chance: Random,
     ) -> None:
-        self._actions, self._executions, self._ledger, self._chance = actions, executions, ledger, chance
+        self._actions, self._acts, self._ledger, self._chance = actions, acts, ledger, chance
         self._approvals = approvals
 
     async def meddle(self) -> None:
@@ -90,7 +92,7 @@ class People:
             if status == "waiting_for_task":
                 name, node, visit, _ = place.split(":")
                 answer: JsonObject = {"node": node, "visit": int(visit), "answer": "yes"}
-                await self._executions.signal(name, SignalKind.ANSWER, answer)
+                await self._acts.signal(name, SignalKind.ANSWER, answer, NOTE)
                 with suppress(Conflict):  # not everything that waits for somebody is in doubt
                     done = Verdict(node, False, int(visit), ways_on(node, int(visit)))
                     await self._actions.decide(name, SOMEBODY, done)

@@ -172,7 +172,7 @@ class _Place:
         records, acts = ExecutionRecords(database), ExecutionActs(committer)
         actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
         approvals = ApprovalRepository(database)
-        people = People(actions, executions, approvals, self._ledger, self._chance)
+        people = People(actions, acts, approvals, self._ledger, self._chance)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
             tasks.create_task(self._start_some(instance))

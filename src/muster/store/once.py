@@ -4,7 +4,6 @@ The key's row decides, in the transaction that writes the execution: neither is 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
@@ -54,7 +53,7 @@ class Claims:
         self._others: Mapping[str, Holder] = {}
         if messages or keys:
             needs_transaction(connection)
-            self._others = _others(connection, messages, keys, now(connection))
+            self._others = _others(connection, messages, keys)
 
     def winners(self, items: Sequence[NewExecution]) -> Sequence[NewExecution]:
         """Those that begin an execution: they have no key, or are the ones that have it."""
@@ -73,13 +72,11 @@ class Claims:
         return Begun(holder.id, holder.status or begun[holder.id], duplicate=True)
 
 
-def _others(
-    connection: Connection, messages: Sequence[Ask], keys: Sequence[Ask], at: datetime
-) -> dict[str, Holder]:
+def _others(connection: Connection, messages: Sequence[Ask], keys: Sequence[Ask]) -> dict[str, Holder]:
     """Those that begin nothing, and who has begun instead."""
-    repeats = _lost(messages, _claim(connection, _asking(messages), at))
+    repeats = _lost(messages, _claim(connection, _asking(messages)))
     fresh = [ask for ask in keys if ask.id not in repeats]
-    lost = _lost(fresh, _claim(connection, _asking(fresh), at))
+    lost = _lost(fresh, _claim(connection, _asking(fresh)))
     _hand_on(connection, [Ask(lost[ask.id].id, ask.key) for ask in messages if ask.id in lost])
     return lost | {id: lost.get(holder.id, holder) for id, holder in repeats.items()}
 
@@ -106,7 +103,7 @@ def _hand_on(connection: Connection, asks: Sequence[Ask]) -> None:
     update_rows(connection, idempotency_key, [_row(ask) for ask in asks], ("hash",))
 
 
-def _claim(connection: Connection, asking: Asking, at: datetime) -> dict[str, Holder]:
+def _claim(connection: Connection, asking: Asking) -> dict[str, Holder]:
     """A key that nobody has goes to the first who asks. So does one that has expired, or, if they may, one
     whose execution ended badly."""
     held: dict[str, Holder] = {}
@@ -119,7 +116,7 @@ def _claim(connection: Connection, asking: Asking, at: datetime) -> dict[str, Ho
         if len(held) == len(asking):
             break
         rows = connection.execute(HELD, {"hashes": [key for key in open_keys if key not in held]}).all()
-        takers = {row.hash: taker for row in rows if (taker := _taker(asking[row.hash], row, at))}
+        takers = {row.hash: taker for row in rows if (taker := _taker(connection, asking[row.hash], row))}
         held |= {row.hash: _holder(row) for row in rows if row.hash not in takers}
         held |= _taken_over(connection, takers, {row.hash: row.execution_id for row in rows})
         # Whatever somebody else has taken over, or removed as expired, in between: look again.
@@ -135,11 +132,11 @@ def _holder(row: Row[Any]) -> Holder:
     return Holder(row.execution_id, ExecutionStatus(row.status or ExecutionStatus.COMPLETED))
 
 
-def _taker(asks: Sequence[Ask], row: Row[Any], at: datetime) -> Ask | None:
+def _taker(connection: Connection, asks: Sequence[Ask], row: Row[Any]) -> Ask | None:
     """Who of these may have the key instead of the execution that has it."""
     if any(ask.id == row.execution_id for ask in asks):
         return None  # written before, by a commit whose answer got lost
-    if row.expires_at is not None and row.expires_at <= at:
+    if row.expires_at is not None and row.expires_at <= now(connection):
         return asks[0]
     if row.status in ENDED_BADLY:
         return next((ask for ask in asks if ask.key.retry_failed), None)

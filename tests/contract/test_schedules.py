@@ -21,6 +21,7 @@ from scheduled_house import ADA, EVERY_MINUTE, Scheduled, hourly, last_hour, las
 
 TELL = {"id": "a", "type": "TELL", "config": {"say": "at #{_trigger.scheduledTime}"}}
 ASK = {"id": "a", "type": "ASK"}
+SLEEP = {"id": "a", "type": "SLEEP", "config": {"seconds": 0}}
 FAIL = {"id": "a", "type": "FAIL", "config": {"message": "not today"}}
 HOURLY = hourly(misfire="fire_all", overlap="allow")
 YEARLY = Schedule("CRON", cron_expression="0 0 1 1 *", misfire="fire_all")
@@ -119,7 +120,7 @@ async def test_who_was_overtaken_settles_nothing(house: Scheduled) -> None:
     await house.put_back(made.id, due)
     await house.fire()
     present = await house.raw(made.id)
-    await house.schedules.settle([Settled(late, plan(late, due - timedelta(days=1)), "late")])
+    await house.schedules.settle([Settled(late, plan(late, due - timedelta(days=1)), error="late")])
     assert await house.raw(made.id) == present
 
 
@@ -165,6 +166,20 @@ async def test_occurrences_that_queue_run_one_after_another(house: Scheduled) ->
     assert sorted(row.status == "QUEUED" for row in rows) == [False, True, True]
     first = next(row for row in rows if row.status != "QUEUED")
     assert first.given["_trigger"]["scheduledTime"] == text(last_hour() - timedelta(hours=2))
+
+
+async def test_when_one_that_others_queue_behind_has_ended_the_next_begins(house: Scheduled) -> None:
+    # It pauses, is let go of, and ends in hands that have not started it.
+    await house.save("w", SLEEP)
+    made = await house.make(replace(HOURLY, overlap="queue"))
+    await house.put_back(made.id, last_hour() - timedelta(hours=2))
+    await house.fire()
+
+    async def all_have_ended() -> bool:
+        return {row.status for row in await house.rows()} == {"COMPLETED"}
+
+    await house.until(all_have_ended)
+    assert await house.limits() == 0
 
 
 async def test_what_is_made_up_for_waits_for_what_is_under_way(house: Scheduled) -> None:

@@ -8,6 +8,7 @@ GUARDS = "tests/contract/test_guards.py"
 ONCE = "tests/contract/test_once.py"
 FIRING = "tests/scenario/test_firing.py"
 SIGNATURES = "tests/unit/auth/test_signatures.py"
+SCHEDULES = "tests/contract/test_schedules.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -375,5 +376,47 @@ MUTANTS = [
         "        if not any(graph.can_reach(node_id, token.node) for node_id in others):\n",
         "        if True:\n",
         "tests/unit/engine",
+    ),
+    Mutant(
+        "the key of a schedule's occurrence",
+        "engine/schedules.py",
+        'key, start = occurrence(kept, time, at), _start(kept, time, "due")',
+        'key, start = None, _start(kept, time, "due")',
+        "sim schedules 60",
+    ),
+    Mutant(
+        "an occurrence that could not be started stays due",
+        "engine/schedules.py",
+        "                if at - time < MISSED_AFTER:\n",
+        "                if False:\n",
+        "sim schedules 60",
+    ),
+    Mutant(
+        "a schedule moves on under its fence",
+        "store/schedules.py",
+        "mine = {row.id for row in held if row.fence == fences[row.id]}",
+        "mine = {row.id for row in held}",
+        f"{SCHEDULES} switched_off_fires_no_more and sqlite",
+    ),
+    Mutant(
+        "a claim of a schedule: nobody is busy with it",
+        "store/schedules.py",
+        "and_(S.status == ACTIVE, S.next_run_at <= AT, or_(S.lease_until.is_(None), S.lease_until <= AT))",
+        "and_(S.status == ACTIVE, S.next_run_at <= AT)",
+        f"{SCHEDULES} dies_before_starting and sqlite",
+    ),
+    Mutant(
+        "an occurrence does not overlap with itself",
+        "store/schedules.py",
+        "is_started=row.id in started,",
+        "is_started=False,",
+        f"{SCHEDULES} dies_after_starting and sqlite",
+    ),
+    Mutant(
+        "a time that the day does not have",
+        "definitions/wall_clock.py",
+        "    return change_between(local.replace(fold=1).astimezone(UTC), first, zone)\n",
+        "    return first\n",
+        "tests/unit/definitions/test_timetables.py does_not_have",
     ),
 ]

@@ -48,11 +48,11 @@ class Timetable:
             return None
         return None if found is None or (self.end is not None and found > self.end) else found
 
-    def upcoming(self, moment: datetime, most: int) -> list[datetime]:
-        """The next times after `moment`, at most so many, in UTC."""
+    def upcoming(self, moment: datetime, most: int, until: datetime | None = None) -> list[datetime]:
+        """The next times after `moment`, at most so many, and none that is later than `until`, in UTC."""
         times: list[datetime] = []
         found = self.after(moment)
-        while found is not None and len(times) < most:
+        while found is not None and len(times) < most and (until is None or found <= until):
             times.append(found)
             found = self.after(found)
         return times

@@ -253,7 +253,7 @@ class Driver:
             opens=tuple(live.opens),
             closes=live.closing(),
             parent_id=facts.parent_id,
-            is_limited=live.program.concurrency is not None,
+            is_limited=facts.is_limited,
             was_taken_over=live.was_taken_over,
         )
         await write_until_written(self._executions, progress)

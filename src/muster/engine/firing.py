@@ -57,7 +57,7 @@ def plan(due: DueSchedule, at: datetime) -> Plan:
     if due.due <= missed_until and due.due not in missed:
         following = missed[0] if missed else table.after(missed_until)
         return Plan((), following, due.due, SkipReason.MISSED)
-    wanted = missed + _on_time(table, max(due.due - _MOMENT, missed_until), at)
+    wanted = missed + table.upcoming(max(due.due - _MOMENT, missed_until), STARTED_AT_ONCE, at)
     if not wanted:
         return Plan((), table.after(at))
     if schedule.overlap != "skip":
@@ -80,11 +80,6 @@ def _made_up_for(table: Timetable, misfire: str, since: datetime, until: datetim
             return []
         case _:
             return latest(table, since, until, 1)
-
-
-def _on_time(table: Timetable, after: datetime, until: datetime) -> list[datetime]:
-    found = table.upcoming(after, STARTED_AT_ONCE)
-    return [each for each in found if each <= until]
 
 
 def latest(table: Timetable, since: datetime, until: datetime, most: int) -> list[datetime]:

@@ -240,7 +240,7 @@ class Live:
     def concerns_others(self) -> bool:
         """Whether others may have come due by what was written of this: its parent, its children, or who is
         queued behind it."""
-        return self.has_opened or self.facts.parent_id is not None or self.program.concurrency is not None
+        return self.has_opened or self.facts.parent_id is not None or self.facts.is_limited
 
     def written(self, progress: Progress) -> None:
         """What was noted is durable."""
@@ -268,9 +268,15 @@ def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         new.started_at,
         program.vars,
         new.parent_id,
+        is_limited=new.limit is not None,
     )
     live = Live(facts, FIRST_FENCE, program, State(), found_by=digest_of(new.terms))
     return live, live.happen(Started(new.context), new.started_at)
+
+
+def may_be_limited(owned: OwnedExecution, program: Program) -> bool:
+    """By its workflow, or by what has started it: of a schedule, one may run at a time."""
+    return program.concurrency is not None or owned.trigger_id is not None
 
 
 def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
@@ -286,6 +292,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
         program.vars,
         owned.parent_id,
         owned.depth,
+        is_limited=may_be_limited(owned, program),
     )
     outputs = owned.state.get("outputs", {})
     seq = owned.state.get("seq", 0)

@@ -269,6 +269,7 @@ class OwnedExecution:
     has_asides: bool = False
     parent_id: str | None = None
     depth: int = 0
+    trigger_id: str | None = None
     claimed_at: datetime | None = None
 
 

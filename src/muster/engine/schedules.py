@@ -11,7 +11,7 @@ from typing import Protocol
 from muster.definitions.library import Library, NotFound
 from muster.definitions.timetables import timetable
 from muster.engine.control import Conflict, Control, Start
-from muster.engine.firing import DueSchedule, Plan, plan
+from muster.engine.firing import MISSED_AFTER, DueSchedule, Plan, plan
 from muster.engine.ports import Begun, Limit
 from muster.kit.ids import Ids
 from muster.model.access import Caller, How, Role
@@ -41,10 +41,12 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a schedule that was due. `error`: why the last that was to be started could not be."""
+    """What became of a schedule that was due. `ran`: something was started. `error`: why the last that was to
+    be started could not be."""
 
     due: DueSchedule
     plan: Plan
+    ran: bool = False
     error: str | None = None
 
 
@@ -174,8 +176,7 @@ class Scheduling:
         than `MOST_BACKFILLED`."""
         kept = await self.get(schedule_id, actor)
         table = timetable(kept.schedule)
-        times = table.upcoming(first - timedelta(microseconds=1), MOST_BACKFILLED + 1)
-        times = [each for each in times if each <= last]
+        times = table.upcoming(first - timedelta(microseconds=1), MOST_BACKFILLED + 1, last)
         if len(times) > MOST_BACKFILLED:
             raise Conflict(f"There are more than {MOST_BACKFILLED} times in that range: take a shorter one")
         begun = await asyncio.gather(*(self._backfilled(kept, each, actor, now) for each in times))
@@ -234,12 +235,23 @@ class FiringPass:
         if planned.skip_reason is not None:
             self._observer.fired(planned.skip_reason.value)
             log.info("schedule %s left out %s: %s", due.stored.id, planned.skipped_at, planned.skip_reason)
-        error = None
+        ran, error = False, None
         for time in planned.start:
-            outcome, error = await self._try(due.stored, time, at)
+            try:
+                outcome, error = await self._try(due.stored, time, at)
+            except self._trouble:
+                raise
+            except Exception:
+                # The boundary of one occurrence: a mistake in it stops no other schedule. It is tried again
+                # while it is not missed, and then no longer: a mistake in it does not stop its own either.
+                log.exception("schedule %s: %s could not be started", due.stored.id, time)
+                outcome, error = "refused", "It failed unexpectedly; the log says more."
+                if at - time < MISSED_AFTER:
+                    return Settled(due, Plan(next_run_at=time, holds=True), ran, error)
+            ran = ran or error is None
             late = (at - time).total_seconds() + asyncio.get_running_loop().time() - asked
             self._observer.fired(outcome, max(late, 0.0))
-        return Settled(due, planned, error)
+        return Settled(due, planned, ran, error)
 
     async def _try(self, kept: StoredSchedule, time: datetime, at: datetime) -> tuple[str, str | None]:
         """Start one occurrence. Says what became of it, and why it could not be started, if so."""
@@ -247,14 +259,8 @@ class FiringPass:
         key, start = occurrence(kept, time, at), _start(kept, time, "due")
         try:
             begun = await self._control.start(start, _clock_itself(kept), key, kept.id, limit)
-        except self._trouble:
-            raise
         except (Conflict, NotFound, AuthorError) as refused:
             return "refused", str(refused)
-        except Exception:
-            # The boundary of one occurrence: a mistake in it stops neither its schedule nor the others.
-            log.exception("schedule %s: %s could not be started", kept.id, time)
-            return "refused", "It failed unexpectedly; the log says more."
         return "duplicate" if begun.duplicate else "started", None
 
 

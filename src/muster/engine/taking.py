@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-from muster.engine.live import Live, take_over, with_values
+from muster.engine.live import Live, may_be_limited, take_over, with_values
 from muster.engine.ports import (
     Checkpoint,
     Closing,
@@ -141,7 +141,7 @@ def _end_as_it_is(owned: OwnedExecution, program: Program, failure: Failure) -> 
         # Its state cannot be read, so nobody knows here what waits.
         closes=Closing((), failure.message, everything=True),
         parent_id=owned.parent_id,
-        is_limited=program.concurrency is not None,
+        is_limited=may_be_limited(owned, program),
     )
 
 

@@ -32,7 +32,8 @@ class Layered(Mapping[str, Json]):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What never changes about an execution. `depth` counts the executions above it."""
+    """What never changes about an execution. `depth` counts the executions above it. `is_limited`: it may
+    count towards a limit, so that others are queued behind it."""
 
     id: str
     workflow_id: str
@@ -42,6 +43,7 @@ class Facts:
     vars: JsonObject = field(default_factory=dict)
     parent_id: str | None = None
     depth: int = 0
+    is_limited: bool = False
 
 
 def scope_of(facts: Facts, state: State, now: datetime, place: str = "", attempt: int = 1) -> Scope:

@@ -433,6 +433,7 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         has_asides=bool(row.aside) or any(map(holds_asides, journal)),
         parent_id=row.parent_execution_id,
         depth=row.depth,
+        trigger_id=row.trigger_id,
         claimed_at=row.updated_at,
     )
 

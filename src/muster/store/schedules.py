@@ -190,7 +190,7 @@ def _noted(connection: Connection, changed: int, audit: AuditEntry, at: datetime
 def _settled_row(settled: Settled, at: datetime) -> dict[str, object]:
     kept, plan = settled.due.stored, settled.plan
     ended = plan.gives_up or plan.next_run_at is None
-    error = settled.error if plan.start else kept.last_error
+    error = settled.error if settled.ran or settled.error else kept.last_error
     if plan.gives_up:
         error = f"Switched off: {settled.due.failures} executions in a row have failed."
     skipped_at, reason = kept.last_skipped_at, kept.last_skip_reason
@@ -200,7 +200,7 @@ def _settled_row(settled: Settled, at: datetime) -> dict[str, object]:
         "id": kept.id,
         "status": INACTIVE if ended else ACTIVE,
         "next_run_at": None if ended else plan.next_run_at,
-        "last_run_at": at if plan.start and settled.error is None else kept.last_run_at,
+        "last_run_at": at if settled.ran else kept.last_run_at,
         "last_error": error,
         "last_skipped_at": skipped_at,
         "last_skip_reason": reason,

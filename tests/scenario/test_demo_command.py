@@ -70,7 +70,7 @@ def test_loaded_beside_a_server_every_workflow_completes(server: str, tmp_path: 
     for key in KEYS:
         assert f"made workflow {key}" in done.stdout
         assert f'-d \'{{"key": "{key}"}}\'' in done.stdout
-    assert "subscription-renewal-workflow and wf_123 have schedules" in done.stdout
+    assert "subscription-renewal-workflow and wf_123 are started by the clock" in done.stdout
     again = demo_load(tmp_path)
     assert "nothing was changed" in again.stdout
 

@@ -1,32 +1,25 @@
 """Executions and their journal: every write of an owner is fenced, every claim is one statement."""
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
     Connection,
     Row,
-    Select,
     and_,
     bindparam,
-    case,
     delete,
     func,
     select,
     update,
 )
 
-from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import (
     Begun,
     Closing,
     DoneBefore,
-    JournalRow,
     Lost,
     NewExecution,
     NodeClaim,
@@ -34,32 +27,37 @@ from muster.engine.ports import (
     OwnedExecution,
     Progress,
     Signal,
-    SignalKind,
     Standing,
 )
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
-from muster.model.aside import asides_in
 from muster.model.json import Json, JsonObject
 from muster.store import leases
 from muster.store.answers import FREE_TO_TAKE
+from muster.store.claims import (
+    ABANDONED,
+    DUE,
+    FRESH_SIGNALS_OF,
+    SUSPECTED,
+    signals_of,
+    take,
+)
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
 from muster.store.dedupe import ClaimingNodes
-from muster.store.dialect import Claim, insert_new, insert_rows, lock_rows, now, present, update_rows
+from muster.store.dialect import Claim, insert_new, lock_rows, now, present, update_rows
 from muster.store.execution_rows import FROM_NOW, new_row
 from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
-from muster.store.journal import journal_of, owns, write_fenced
-from muster.store.large_values import OF_EXECUTIONS, Laying, read_values, with_asides
+from muster.store.journal import owns, write_fenced
+from muster.store.large_values import OF_EXECUTIONS, Laying, read_values
 from muster.store.limits import StartingLimited, look_again, look_later
 from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
 from muster.store.once import Claims
 from muster.store.openings import close, write_ends, write_openings
 from muster.store.putting_off import put_off
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
-from muster.store.types import UtcTime
 
 T = TypeVar("T")
 E = workflow_execution.c
@@ -67,8 +65,6 @@ J = node_execution.c
 S = execution_signal.c
 
 # Statements are made once: that takes several times as long as running them.
-AT = bindparam("at", type_=UtcTime())
-IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 SIGNALS = (
     select(execution_signal)
     .join(workflow_execution, E.id == S.execution_id)
@@ -77,54 +73,6 @@ SIGNALS = (
 )
 NEXT_DUE = select(func.min(E.resume_at)).where(
     E.resume_at.is_not(None), E.owner.is_(None), E.status.in_(FREE_TO_TAKE)
-)
-# What the checkpoint does not know yet.
-JOURNALS = (
-    select(node_execution)
-    .join(workflow_execution, E.id == J.execution_id)
-    .where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM), J.seq > E.checkpoint_seq)
-)
-SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
-# Those that nobody has taken, or of which nobody has said so yet.
-FRESH_SIGNALS_OF = SIGNALS_OF.where(S.seq.is_(None))
-TAKEN: Mapping[str, object] = {
-    "owner": bindparam("new_owner"),
-    "lease_until": bindparam("until"),
-    "fence": E.fence + 1,
-    "resume_at": None,
-    "updated_at": AT,
-}
-RESUMED = {
-    **TAKEN,
-    # What was not parked does not resume: it goes on running.
-    "status": case(
-        (E.status == ExecutionStatus.RUNNING, ExecutionStatus.RUNNING.value),
-        else_=ExecutionStatus.RESUMING.value,
-    ),
-    "resumed_at": AT,
-    "resumed_by": bindparam("new_owner"),
-}
-TAKEN_OVER = {**TAKEN, "takeovers": E.takeovers + 1}
-
-
-def _chosen(wanted: ColumnElement[bool], order: ColumnElement[Any]) -> Select[Any]:
-    """In the order of what chooses them: the longest due first, and along that column's index."""
-    return select(E.id).where(wanted).order_by(order, E.id).limit(bindparam("most"))
-
-
-def _claim(chosen: Select[Any], values: Mapping[str, object]) -> Claim:
-    return Claim(workflow_execution, chosen, values, list(E))
-
-
-DUE = _claim(
-    _chosen(and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(FREE_TO_TAKE)), E.resume_at), RESUMED
-)
-# Those that were taken over equally often: how many of them may be driven together depends on it.
-ABANDONED = _claim(
-    _chosen(and_(E.lease_until < AT, E.takeovers == bindparam("before")), E.lease_until), TAKEN_OVER
-)
-SUSPECTED = (
-    select(E.takeovers).where(E.lease_until < AT, E.takeovers > 0).order_by(E.lease_until, E.id).limit(1)
 )
 
 
@@ -286,7 +234,7 @@ class ExecutionRepository:
                 return None
             close(connection, execution_id, closing, ApprovalStatus.EXPIRED, children)
             reached = connection.execute(FRESH_SIGNALS_OF, {"ids": [execution_id]})
-            return _signals_of(reached).get(execution_id, ())
+            return signals_of(reached).get(execution_id, ())
 
         signals = await self._write(work)
         if signals is None:
@@ -299,7 +247,7 @@ class ExecutionRepository:
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:
         return await self._read(
-            lambda connection: _signals_of(connection.execute(SIGNALS, {"held_by": owner}))
+            lambda connection: signals_of(connection.execute(SIGNALS, {"held_by": owner}))
         )
 
     async def renew(self, owner: str, ids: Sequence[str]) -> Collection[str]:
@@ -355,13 +303,9 @@ class ExecutionRepository:
         return await self._read(work)
 
     async def _claim(self, claim: Claim, owner: str, limit: int, **given: object) -> Sequence[OwnedExecution]:
-        def work(connection: Connection) -> list[OwnedExecution]:
-            at = now(connection)
-            rows = claim.run(connection, at=at, until=at + self._lease, new_owner=owner, most=limit, **given)
-            _note_takeovers(connection, rows, at)
-            return _with_journals(connection, rows)
-
-        return await self._write(work)
+        return await self._write(
+            lambda connection: take(connection, claim, owner, limit, self._lease, **given)
+        )
 
     async def _bit_by_bit(self, work: Work[int]) -> int:
         """Do what takes so many rows at a time until none is left; how many there were."""
@@ -382,64 +326,6 @@ class ExecutionRepository:
             return await self._database.read(work)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
-
-
-def _note_takeovers(connection: Connection, rows: Sequence[Row[Any]], at: datetime) -> None:
-    """Who took them over, for whoever asks why they come to nothing."""
-    taken = [
-        {"execution_id": row.id, "fence": row.fence, "owner": row.owner, "taken_at": at}
-        for row in rows
-        if row.takeovers
-    ]
-    insert_rows(connection, execution_takeover, taken)
-
-
-def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
-    journals: dict[str, list[JournalRow]] = defaultdict(list)
-    if not rows:
-        return []
-    ids = [row.id for row in rows]
-    for row in connection.execute(JOURNALS, {"ids": ids}):
-        journals[row.execution_id].append(journal_of(row))
-    signals = _signals_of(connection.execute(SIGNALS_OF, {"ids": ids}))
-    return [owned_of(row, journals[row.id], signals.get(row.id, ())) for row in rows]
-
-
-def _signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
-    signals: dict[str, list[Signal]] = defaultdict(list)
-    for row in rows:
-        payload = cast("JsonObject", with_asides({"payload": row.payload}, row.aside)["payload"])
-        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), payload, row.seq))
-    return signals
-
-
-def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Signal]) -> OwnedExecution:
-    context, state = row.context, row.state or {}
-    if row.aside:
-        with_asides({"context": context, "state": state, "output": row.output}, row.aside)
-    return OwnedExecution(
-        id=row.id,
-        workflow_id=row.workflow_id,
-        version_id=row.workflow_version_id,
-        institute_id=row.institute_id,
-        fence=row.fence,
-        started_at=row.started_at,
-        status=ExecutionStatus(row.status),
-        context=context,
-        state=state,
-        takeovers=row.takeovers,
-        journal=journal,
-        signals=signals,
-        has_asides=bool(row.aside) or any(map(holds_asides, journal)),
-        parent_id=row.parent_execution_id,
-        depth=row.depth,
-        trigger_id=row.trigger_id,
-        claimed_at=row.updated_at,
-    )
-
-
-def holds_asides(row: JournalRow) -> bool:
-    return (isinstance(row.output, dict) and any(asides_in(row.output))) or any(asides_in(row.changes))
 
 
 def _checkpoint_row(laying: Laying, item: Progress, at: datetime, reached: bool) -> dict[str, object]:

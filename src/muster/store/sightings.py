@@ -9,10 +9,10 @@ from sqlalchemy import BindParameter, Connection, Select, bindparam, null, selec
 from muster.engine.following import Seen
 from muster.engine.ports import COMPENSATION, OwnedExecution
 from muster.model.execution import ExecutionRow
+from muster.store.claims import owned_of
 from muster.store.database import Database
 from muster.store.dialect import now
 from muster.store.execution_records import LISTED, joined, listed_of, node_of, of_tenant
-from muster.store.executions import owned_of
 from muster.store.journal import journal_of
 from muster.store.tables import node_execution, workflow_execution
 from muster.store.types import UtcTime

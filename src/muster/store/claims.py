@@ -1,0 +1,145 @@
+"""Claims of executions, each one statement, and what their new owner is given."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select, and_, bindparam, case, select
+
+from muster.engine.items import NOT_AN_ITEM
+from muster.engine.ports import JournalRow, OwnedExecution, Signal, SignalKind
+from muster.engine.state import ExecutionStatus
+from muster.model.aside import asides_in
+from muster.model.json import JsonObject
+from muster.store.answers import FREE_TO_TAKE
+from muster.store.dialect import Claim, insert_rows, now
+from muster.store.journal import journal_of
+from muster.store.large_values import with_asides
+from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
+from muster.store.types import UtcTime
+
+E = workflow_execution.c
+J = node_execution.c
+S = execution_signal.c
+
+# Statements are made once: that takes several times as long as running them.
+AT = bindparam("at", type_=UtcTime())
+IDS: BindParameter[Any] = bindparam("ids", expanding=True)
+# What the checkpoint does not know yet.
+JOURNALS = (
+    select(node_execution)
+    .join(workflow_execution, E.id == J.execution_id)
+    .where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM), J.seq > E.checkpoint_seq)
+)
+SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
+# Those that nobody has taken, or of which nobody has said so yet.
+FRESH_SIGNALS_OF = SIGNALS_OF.where(S.seq.is_(None))
+TAKEN: Mapping[str, object] = {
+    "owner": bindparam("new_owner"),
+    "lease_until": bindparam("until"),
+    "fence": E.fence + 1,
+    "resume_at": None,
+    "updated_at": AT,
+}
+RESUMED = {
+    **TAKEN,
+    # What was not parked does not resume: it goes on running.
+    "status": case(
+        (E.status == ExecutionStatus.RUNNING, ExecutionStatus.RUNNING.value),
+        else_=ExecutionStatus.RESUMING.value,
+    ),
+    "resumed_at": AT,
+    "resumed_by": bindparam("new_owner"),
+}
+TAKEN_OVER = {**TAKEN, "takeovers": E.takeovers + 1}
+
+
+def _chosen(wanted: ColumnElement[bool], order: ColumnElement[Any]) -> Select[Any]:
+    """In the order of what chooses them: the longest due first, and along that column's index."""
+    return select(E.id).where(wanted).order_by(order, E.id).limit(bindparam("most"))
+
+
+def _claim(chosen: Select[Any], values: Mapping[str, object]) -> Claim:
+    return Claim(workflow_execution, chosen, values, list(E))
+
+
+DUE = _claim(
+    _chosen(and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(FREE_TO_TAKE)), E.resume_at), RESUMED
+)
+# Those that were taken over equally often: how many of them may be driven together depends on it.
+ABANDONED = _claim(
+    _chosen(and_(E.lease_until < AT, E.takeovers == bindparam("before")), E.lease_until), TAKEN_OVER
+)
+SUSPECTED = (
+    select(E.takeovers).where(E.lease_until < AT, E.takeovers > 0).order_by(E.lease_until, E.id).limit(1)
+)
+
+
+def take(
+    connection: Connection, claim: Claim, owner: str, limit: int, lease: timedelta, **given: object
+) -> list[OwnedExecution]:
+    """Claim so many for an owner, for the time of a lease."""
+    at = now(connection)
+    rows = claim.run(connection, at=at, until=at + lease, new_owner=owner, most=limit, **given)
+    _note_takeovers(connection, rows, at)
+    return _with_journals(connection, rows)
+
+
+def _note_takeovers(connection: Connection, rows: Sequence[Row[Any]], at: datetime) -> None:
+    """Who took them over, for whoever asks why they come to nothing."""
+    taken = [
+        {"execution_id": row.id, "fence": row.fence, "owner": row.owner, "taken_at": at}
+        for row in rows
+        if row.takeovers
+    ]
+    insert_rows(connection, execution_takeover, taken)
+
+
+def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[OwnedExecution]:
+    journals: dict[str, list[JournalRow]] = defaultdict(list)
+    if not rows:
+        return []
+    ids = [row.id for row in rows]
+    for row in connection.execute(JOURNALS, {"ids": ids}):
+        journals[row.execution_id].append(journal_of(row))
+    signals = signals_of(connection.execute(SIGNALS_OF, {"ids": ids}))
+    return [owned_of(row, journals[row.id], signals.get(row.id, ())) for row in rows]
+
+
+def signals_of(rows: Iterable[Row[Any]]) -> dict[str, list[Signal]]:
+    """By their executions."""
+    signals: dict[str, list[Signal]] = defaultdict(list)
+    for row in rows:
+        payload = cast("JsonObject", with_asides({"payload": row.payload}, row.aside)["payload"])
+        signals[row.execution_id].append(Signal(row.id, SignalKind(row.kind), payload, row.seq))
+    return signals
+
+
+def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Signal]) -> OwnedExecution:
+    context, state = row.context, row.state or {}
+    if row.aside:
+        with_asides({"context": context, "state": state, "output": row.output}, row.aside)
+    return OwnedExecution(
+        id=row.id,
+        workflow_id=row.workflow_id,
+        version_id=row.workflow_version_id,
+        institute_id=row.institute_id,
+        fence=row.fence,
+        started_at=row.started_at,
+        status=ExecutionStatus(row.status),
+        context=context,
+        state=state,
+        takeovers=row.takeovers,
+        journal=journal,
+        signals=signals,
+        has_asides=bool(row.aside) or any(map(holds_asides, journal)),
+        parent_id=row.parent_execution_id,
+        depth=row.depth,
+        trigger_id=row.trigger_id,
+        claimed_at=row.updated_at,
+    )
+
+
+def holds_asides(row: JournalRow) -> bool:
+    return (isinstance(row.output, dict) and any(asides_in(row.output))) or any(asides_in(row.changes))

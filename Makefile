@@ -40,6 +40,7 @@ lint: .venv/.dev
 
 types: .venv/.dev
 	@$(BIN)/mypy
+	@MYPYPATH=src:bench $(BIN)/mypy --explicit-package-bases bench/*.py
 
 fmt: .venv/.dev  ## format the code and mend what the linter can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .

@@ -24,7 +24,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import uvloop
 from sqlalchemy import Column, Connection, MetaData, Table, Text
 

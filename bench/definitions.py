@@ -6,10 +6,11 @@ python bench/definitions.py
 import json
 import statistics
 import time
+from collections.abc import Callable
 
 from muster.definitions.check import check
 from muster.definitions.diagram import draw
-from muster.definitions.render import render
+from muster.definitions.render import Format, render
 from muster.definitions.text import read
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue
@@ -36,7 +37,7 @@ def _node(number: int, size: int) -> JsonObject:
     return {"id": f"n{number}", **_KINDS[number % len(_KINDS)](number), "routing": routing}
 
 
-_KINDS = (
+_KINDS: tuple[Callable[[int], JsonObject], ...] = (
     lambda n: {
         "type": "QUERY",
         "config": {"prebuiltKey": "getNewStudents", "params": {"n": n, "a": "#{_vars.a}"}},
@@ -87,7 +88,7 @@ def measure(size: int) -> tuple[float, float, float]:
     return (
         seconds(read, text) / size,
         seconds(lambda: check(read(text), CATALOGUE)) / size,
-        seconds(lambda: render(draw(definition, CATALOGUE), "svg")) / size,
+        seconds(lambda: render(draw(definition, CATALOGUE), Format.SVG)) / size,
     )
 
 

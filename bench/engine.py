@@ -19,19 +19,20 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import uvloop
 from sqlalchemy.schema import CreateTable
 
 from committer import STEPS, asyncpg_writer, in_batches, started_postgres
-from five_steps import FIVE_STEPS
 from muster.app.build import House, opened
 from muster.app.load import load
 from muster.engine.control import Start
 from muster.model.access import Caller, How, Role
 from peers.http_calls import starting_over_http
+from support.five_steps import FIVE_STEPS
 
 HERE = Path(__file__).parent
 DBOS_PYTHON = HERE.parent / ".venv-dbos" / "bin" / "python"
@@ -73,7 +74,7 @@ async def dbos_on(url: str) -> AsyncIterator[Dbos]:
 
 @asynccontextmanager
 async def muster_on(url: str | None, folder: Path) -> AsyncIterator[House]:
-    environment = {"MUSTER_PLUGINS": "five_steps", "MUSTER_DATA_DIR": str(folder)}
+    environment = {"MUSTER_PLUGINS": "support.five_steps", "MUSTER_DATA_DIR": str(folder)}
     if url:
         environment["DB_URL"] = url
     settings = load(environment, {}, folder).settings
@@ -190,7 +191,7 @@ async def on_postgres(options: argparse.Namespace) -> None:
         await fill(filled)
         seconds, in_flight = options.seconds, options.in_flight
         for warm in (house, old_house):
-            await rate(lambda warm=warm: one(warm), 1, in_flight)
+            await rate(partial(one, warm), 1, in_flight)
         await dbos.ask(run="rate", seconds=1, in_flight=in_flight)
         rates: dict[str, list[float]] = {"ours": [], "filled": [], "theirs": [], "inserts": []}
         per_execution = []

@@ -11,10 +11,11 @@ from jinja2.nativetypes import NativeEnvironment
 from jinja2.sandbox import SandboxedEnvironment
 
 from muster.expr import Scope, compile_expression, compile_template
+from muster.model.json import JsonObject
 
 GOAL = 10.0
 
-CONTEXT = {
+CONTEXT: JsonObject = {
     "item": {"remainingDays": 5, "firstName": "Ada", "lastName": "Lovelace", "plan": {"price": 12.5}},
     "userCount": 120,
     "users": [{"id": number, "active": number % 2 == 0, "name": f"user {number}"} for number in range(20)],

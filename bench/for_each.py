@@ -22,8 +22,9 @@ from pathlib import Path
 
 import uvloop
 
-from muster.engine.handlers import Call, Done, Failure
-from muster.model.json import JsonObject
+from muster.engine.handlers import Call, Done
+from muster.engine.state import Failure
+from muster.model.json import Json, JsonObject
 from muster.model.workflow import Node
 from support.engine import EFFECT, Engine, postgres_database
 
@@ -54,7 +55,7 @@ async def work(url: str, options: argparse.Namespace) -> Figures:
     return {"done": done, "rate": done / took, "peak": peak(), "before": before}
 
 
-def people(count: int) -> list[JsonObject]:
+def people(count: int) -> list[Json]:
     return [{"id": place, "email": f"person{place}@example.org"} for place in range(count)]
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import uvloop
 
-from muster.engine.handlers import Call, Done, Failure
+from muster.engine.handlers import Call, Done
+from muster.engine.state import Failure
 from muster.model.json import JsonObject
 from muster.model.workflow import Node
 from support.engine import EFFECT, WAIT, Engine, postgres_database

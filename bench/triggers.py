@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import uvloop
 
 from committer import started_postgres
@@ -163,9 +163,9 @@ async def _compare(bare: Server, ours: Server, clients: int, options: argparse.N
     base = statistics.median(each.per_second for each in turns["bare framework"])
     base_cpu = statistics.median(each.cpu for each in turns["bare framework"])
     print(f"\n{options.on}, {clients} client(s)")
-    for name, found in turns.items():
+    for name, several in turns.items():
         rate, p99, cpu = (
-            statistics.median(getattr(each, field) for each in found)
+            statistics.median(getattr(each, field) for each in several)
             for field in ("per_second", "p99", "cpu")
         )
         shares = f"{rate / base:6.0%} of it, {base_cpu / cpu:6.0%} by CPU"

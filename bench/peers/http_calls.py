@@ -56,7 +56,7 @@ async def starting_over_http(url: str, seconds: float, in_flight: int, document:
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ) | {
             "DB_URL": url,
-            "MUSTER_PLUGINS": "five_steps",
+            "MUSTER_PLUGINS": "support.five_steps",
             "MUSTER_PORT": str(port),
             "MUSTER_DATA_DIR": folder,
             "MUSTER_API_RATE_LIMIT": "0",

@@ -12,18 +12,19 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Self
 
-import asyncpg
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
 from sqlalchemy import Connection, func, select
 
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.handlers import Call, Done, Effect, Failure, Handlers, Outcome, Suspend
+from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome, Suspend
 from muster.engine.instance import Instance, Name
 from muster.engine.ports import NewExecution
 from muster.engine.program import Program, compile_program
-from muster.engine.state import Phase
+from muster.engine.state import Failure, Phase
 from muster.kit.clock import SystemClock
 from muster.kit.ids import TimeOrderedIds
+from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.workflow import Definition, Node
@@ -48,7 +49,7 @@ async def _nothing(params: JsonObject, call: Call) -> Done | Failure:
 
 
 def _parked(params: JsonObject, call: Call) -> Outcome:
-    return Done() if call.woken else Suspend(Phase.WAITING, "waiting_for_events", None)
+    return Done() if call.woken else Suspend(Phase.WAITING, NodeStatus.WAITING_FOR_EVENTS, None)
 
 
 class Engine:
@@ -116,7 +117,8 @@ class Engine:
 @asynccontextmanager
 async def postgres_database() -> AsyncIterator[str]:
     """The address of a new database, dropped afterwards. The server keeps what it calls durable."""
-    url = os.environ.get("TEST_POSTGRES_URL") or await asyncio.to_thread(_started_postgres)
+    given = os.environ.get("TEST_POSTGRES_URL")
+    url = given if given else await asyncio.to_thread(_started_postgres)
     connection = await asyncpg.connect(url)
     if await connection.fetchval("SHOW fsync") != "on":
         sys.exit("this PostgreSQL runs with fsync=off: what it calls durable is not")
@@ -131,7 +133,7 @@ async def postgres_database() -> AsyncIterator[str]:
 
 def _started_postgres() -> str:
     script = Path(__file__).parents[2] / "scripts" / "services.py"
-    command = [sys.executable, script, "up", "postgres"]
+    command = [sys.executable, str(script), "up", "postgres"]
     up = subprocess.run(command, capture_output=True, text=True, check=True)
     words = [word for line in up.stdout.splitlines() for word in shlex.split(line)]
     return next(word.partition("=")[2] for word in words if word.startswith("TEST_POSTGRES_URL="))

@@ -111,6 +111,11 @@ class JobWhole(Shape):
     completed_at: datetime | None
 
 
+class JobPage(Shape):
+    items: list[JobWhole]
+    next_cursor: str | None
+
+
 class JobItemRow(Shape):
     item_id: str
     status: ItemStatus

@@ -1,6 +1,7 @@
 """Executions and their nodes as callers are told of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from muster.api.execution_shapes import (
@@ -15,11 +16,14 @@ from muster.api.execution_shapes import (
 from muster.definitions.diagram import NodeState
 from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
-from muster.engine.state import FINAL, ExecutionStatus
+from muster.engine.ports import SignalKind
+from muster.engine.state import FINAL, ExecutionStatus, Phase, Token
 from muster.model.aside import linked
-from muster.model.execution import WAITS, ExecutionDetail, ExecutionRow, NodeRow
+from muster.model.execution import WAITS, ExecutionDetail, ExecutionRow, NodeRow, NodeStatus
 from muster.model.json import Json
 
+UNDER_WAY = WAITS | {NodeStatus.RUNNING, NodeStatus.PAUSED, NodeStatus.RETRYING}
+ASKED = {SignalKind.HOLD: "pause", SignalKind.RELEASE: "resume", SignalKind.CANCEL: "cancel"}
 KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow"}
 
 
@@ -31,6 +35,7 @@ async def whole_of(control: Control, following: Following, found: ExecutionDetai
         output=linked(found.row.id, found.output),
         nodes=[node_of(found.row.id, row, types) for row in await visits_of(following, found)],
         more_nodes=found.more_nodes,
+        pending=[ASKED[SignalKind(kind)] for kind in found.asked],
         waits=_waits(control, found, types),
     )
 
@@ -39,9 +44,16 @@ def _waits(control: Control, found: ExecutionDetail, types: dict[str, str]) -> l
     """What it waits for: by its last checkpoint, or, while it is under way beside, by its journal."""
     tokens = control.parked(found)
     if found.row.status not in (ExecutionStatus.RUNNING, ExecutionStatus.RESUMING):
-        return [_wait(types, token.node, token.phase, token.correlation, token.due) for token in tokens]
+        return [_wait(types, token.node, token.phase, _named(found, token), token.due) for token in tokens]
     waiting = [row for row in found.nodes if row.completed_at is None and row.status in WAITS]
     return [_wait(types, row.node_id, "waiting", _correlation(row), row.due_at) for row in waiting]
+
+
+def _named(found: ExecutionDetail, token: Token) -> str:
+    """A doubt has opened nothing, so it is named by what is in doubt."""
+    if token.phase is Phase.DOUBT:
+        return f"{found.row.id}:{token.node}:{token.visit}"
+    return token.correlation
 
 
 def _wait(
@@ -58,9 +70,20 @@ def _correlation(row: NodeRow) -> str:
 
 
 async def visits_of(following: Following, found: ExecutionDetail) -> Sequence[NodeRow]:
-    """The visits that have settled, and those that are under way."""
+    """The visits that have settled, and those that are under way: as they are now, which the journal does not
+    say of what was undone, or was under way when the execution ended."""
     owned = found.row.status in (ExecutionStatus.RUNNING, ExecutionStatus.RESUMING)
-    return [*found.nodes, *await following.running(found.row, owned)]
+    settled = [as_it_is(row, found.row.status, found.undone) for row in found.nodes]
+    return [*settled, *await following.running(found.row, owned)]
+
+
+def as_it_is(row: NodeRow, status: str, undone: Collection[tuple[str, int]] = ()) -> NodeRow:
+    """A row of the journal of an execution with this status."""
+    if row.status is NodeStatus.COMPLETED and not row.item_key and (row.node_id, row.visit) in undone:
+        return replace(row, status=NodeStatus.COMPENSATED)
+    if status in FINAL and row.status in UNDER_WAY:
+        return replace(row, status=NodeStatus.CANCELLED)
+    return row
 
 
 def states_of(visits: Sequence[NodeRow]) -> dict[str, NodeState]:

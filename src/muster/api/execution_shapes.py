@@ -57,7 +57,10 @@ class Cancel(Request):
 
 class Retry(Request):
     reason: str = REASON
-    node: str | None = Field(default=None, description="The node to go on from; else where it failed.")
+    from_: str | None = Field(
+        default=None, alias="from", description="The node to go on from; else where it failed."
+    )
+    node: str | None = Field(default=None, description="The same as `from`, as it was called before.")
     context: dict[str, JsonValue] | None = Field(default=None, description="Changes to the context.")
     version: int | None = Field(default=None, ge=1, le=2_147_483_647)
 
@@ -164,7 +167,8 @@ class NodePage(Shape):
 
 
 class WaitItem(Shape):
-    """What an execution is parked on. `id` is that of the approval, or of the child execution."""
+    """What an execution is parked on. `id` is that of the approval, or of the child execution; of a doubt,
+    the key of the effect."""
 
     id: str | None
     node_id: str
@@ -179,3 +183,6 @@ class ExecutionWhole(ExecutionItem):
     nodes: list[NodeItem]
     more_nodes: bool = Field(description="There are further visits: `/nodes` pages them all.")
     waits: list[WaitItem]
+    pending: list[str] = Field(
+        description="What was asked of it by hand (`pause`, `resume`, `cancel`) and has not taken effect yet."
+    )

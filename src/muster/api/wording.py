@@ -43,6 +43,8 @@ def must(kind: str, bounds: Mapping[str, object]) -> str:
     """What follows "must", by the checking library's name for the error and the bounds that it gives."""
     if kind in _FIXED:
         return _FIXED[kind]
+    if kind == "string_pattern_mismatch" and bounds.get("pattern") == r"\S":
+        return "hold more than spaces"
     if kind in _BOUNDED:
         return _BOUNDED[kind].format_map(bounds)
     match kind:

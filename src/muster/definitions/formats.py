@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from muster.definitions.cron import cron_flaw
@@ -61,12 +62,24 @@ def topic_flaw(topic: str) -> str | None:
 
 
 def web_address(value: Json) -> Flaw | None:
-    if isinstance(value, str) and not re.match(r"https?://[^/?#\s]", value, re.IGNORECASE):
-        # The address itself may hold a password, so it is not repeated.
+    # The address itself may hold a password, so it is not repeated.
+    if not isinstance(value, str):
+        return None
+    if not re.match(r"https?://[^/?#\s]", value, re.IGNORECASE):
         return Flaw(
             "INVALID_URL", "An address to call begins with `https://` or `http://`, and names a host."
         )
-    return None
+    if re.search(r"[\x00-\x20\x7f\\]", value):
+        told = "An address holds no space, control character or backslash: encode it as `%20` and the like."
+        return Flaw("INVALID_URL", told)
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        return Flaw("INVALID_URL", "The address cannot be read: its host or its port is none.")
+    if parts.username is not None:
+        return Flaw("INVALID_URL", "An address carries no user name or password: give them as `auth`.")
+    return Flaw("INVALID_URL", "The address names no host.") if not parts.hostname or port == 0 else None
 
 
 def cron(value: Json) -> Flaw | None:

@@ -125,6 +125,10 @@ class Jobs(Protocol):
 
     async def get(self, institute_id: str | None, job_id: str) -> Job | None: ...
 
+    async def list(
+        self, institute_id: str | None, target: JobTarget, page: Page
+    ) -> tuple[Sequence[Job], str | None]: ...
+
     async def items(
         self, job_id: str, status: ItemStatus | None, page: Page
     ) -> tuple[Sequence[Item], str | None]: ...
@@ -162,6 +166,10 @@ class Bulk:
         if found is None:
             raise NotFound(f"There is no bulk job {job_id!r}")
         return found
+
+    async def list(self, actor: Caller, target: JobTarget, page: Page) -> tuple[Sequence[Job], str | None]:
+        """The jobs on things of this kind, newest first."""
+        return await self._jobs.list(actor.institute_id, target, page)
 
     async def items(
         self, job_id: str, actor: Caller, status: ItemStatus | None, page: Page
@@ -280,7 +288,7 @@ def options_document(options: Options) -> JsonObject:
     retry = options.retry
     document: JsonObject = {
         "compensate": options.compensate or None,
-        "node": retry.node,
+        "from": retry.node,
         "context": retry.patch,
         "version": retry.version,
     }
@@ -289,7 +297,9 @@ def options_document(options: Options) -> JsonObject:
 
 def options_of(document: JsonObject) -> Options:
     """What `options_document` was given."""
-    node, patch, version = document.get("node"), document.get("context"), document.get("version")
+    # Jobs were written with `node` before.
+    node = document.get("from", document.get("node"))
+    patch, version = document.get("context"), document.get("version")
     return Options(
         compensate=document.get("compensate") is True,
         retry=Retry(

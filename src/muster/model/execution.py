@@ -22,6 +22,8 @@ class NodeStatus(StrEnum):
     SKIPPED = "skipped"
     COMPENSATING = "compensating"
     COMPENSATED = "compensated"
+    # Of what was under way when its execution ended; the journal has it as it stood.
+    CANCELLED = "cancelled"
 
 
 WAITS = frozenset({NodeStatus.WAITING_FOR_EVENTS, NodeStatus.WAITING_FOR_REPLY, NodeStatus.WAITING_FOR_TASK})
@@ -73,7 +75,8 @@ class NodeRow:
 @dataclass(frozen=True, slots=True)
 class ExecutionDetail:
     """Everything about one execution. `given` is the context that it was started with; `state` and `fence`
-    are for trying it again."""
+    are for trying it again. `undone` are the visits that were compensated; `asked` is what people have asked
+    of it and nobody has taken account of yet, as kinds of signals."""
 
     row: ExecutionRow
     given: JsonObject
@@ -83,6 +86,8 @@ class ExecutionDetail:
     fence: int
     nodes: Sequence[NodeRow]
     more_nodes: bool = False
+    undone: frozenset[tuple[str, int]] = frozenset()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,21 @@ def check(config: JsonView) -> tuple[Problem, ...]:
         flaw = expectation_flaw(body.get("expect"))
         if flaw is not None:
             found.append(Problem("INVALID_EXPRESSION", place, flaw))
+        if _is_no_schema(body.get("schema")):
+            place = "/schema" if body is config else "/forEach"
+            found.append(Problem("INVALID_VALUE", place, "`schema` should be a JSON Schema."))
     return tuple(found)
+
+
+def _is_no_schema(schema: object) -> bool:
+    """Of one that has expressions in it nobody knows before they are computed."""
+    if not isinstance(schema, dict) or "#{" in str(schema):
+        return False
+    try:
+        fault_of(schema, None)
+    except BadParameter:
+        return True
+    return False
 
 
 def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:

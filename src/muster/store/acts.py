@@ -157,7 +157,7 @@ def _reopened_row(laying: Laying, again: Reopened, at: datetime) -> dict[str, ob
     row: dict[str, object] = {
         "id": again.before.row.id,
         "workflow_version_id": again.version_id,
-        "status": ExecutionStatus.QUEUED.value if again.limit else ExecutionStatus.PAUSED.value,
+        "status": ExecutionStatus.QUEUED.value if again.limit else ExecutionStatus.RESUMING.value,
         "output": None,
         "fence": again.before.fence + 1,
         "resume_at": at + NEXT_LOOK if again.limit else at,

@@ -53,7 +53,7 @@ def visits_asking(connection: Connection, execution_id: str) -> set[tuple[str, i
 
 
 class ApprovalRepository:
-    """`engine.approvals.Approvals` on a database."""
+    """`nodes.approving.Approvals` on a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

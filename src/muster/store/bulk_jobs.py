@@ -1,5 +1,6 @@
 """Bulk jobs and their items: chosen at once, worked on by one instance at a time, each item settled once."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -55,9 +56,7 @@ class BulkJobRepository:
         return await self._database.write(work)
 
     async def get(self, institute_id: str | None, job_id: str) -> Job | None:
-        chosen = select(bulk_job).where(B.id == job_id)
-        if institute_id is not None:
-            chosen = chosen.where(B.institute_id == institute_id, B.every_institute.is_(False))
+        chosen = _of_tenant(select(bulk_job).where(B.id == job_id), institute_id)
         counted = select(I.status, func.count()).where(I.job_id == job_id).group_by(I.status)
 
         def work(connection: Connection) -> Job | None:
@@ -66,6 +65,25 @@ class BulkJobRepository:
                 return None
             counts = {ItemStatus(status): count for status, count in connection.execute(counted)}
             return _job(row, counts)
+
+        return await self._database.read(work)
+
+    async def list(
+        self, institute_id: str | None, target: JobTarget, page: Page
+    ) -> tuple[Sequence[Job], str | None]:
+        chosen = _of_tenant(select(bulk_job).where(B.target == target), institute_id)
+
+        def work(connection: Connection) -> tuple[Sequence[Job], str | None]:
+            rows, following = read_page(connection, "bulk jobs", chosen, [B.id], page, _as_read, True)
+            counted = (
+                select(I.job_id, I.status, func.count())
+                .where(I.job_id.in_([row.id for row in rows]))
+                .group_by(I.job_id, I.status)
+            )
+            counts: dict[str, dict[ItemStatus, int]] = defaultdict(dict)
+            for job_id, status, count in connection.execute(counted):
+                counts[job_id][ItemStatus(status)] = count
+            return [_job(row, counts[row.id]) for row in rows], following
 
         return await self._database.read(work)
 
@@ -211,6 +229,16 @@ def _filter_document(chosen: Wanted | WantedLetters | Sequence[str]) -> JsonObje
 
 def _plain(value: Any) -> Json:
     return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:
+    if institute_id is None:
+        return chosen
+    return chosen.where(B.institute_id == institute_id, B.every_institute.is_(False))
+
+
+def _as_read(row: Row[Any]) -> Row[Any]:
+    return row
 
 
 def _job(row: Row[Any], counts: Mapping[ItemStatus, int]) -> Job:

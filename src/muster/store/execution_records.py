@@ -1,11 +1,13 @@
 """Executions as they are read: one with its journal, or a page of them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, literal_column, or_, select
 
 from muster.engine.items import NOT_AN_ITEM
+from muster.engine.ports import COMPENSATION, SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, NodeStatus, Wanted, WantedNodes
 from muster.model.json import Json, JsonObject
@@ -14,10 +16,17 @@ from muster.store.database import Database
 from muster.store.finding import started_before, started_from, with_tag, with_value
 from muster.store.large_values import output_of, read_part, read_values, with_asides
 from muster.store.paging import read_page
-from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
+from muster.store.tables import (
+    execution_signal,
+    node_execution,
+    workflow,
+    workflow_execution,
+    workflow_version,
+)
 
 E = workflow_execution.c
 J = node_execution.c
+S = execution_signal.c
 LISTED = (
     E.id,
     E.workflow_id,
@@ -40,6 +49,7 @@ LISTED = (
 )
 DETAILED = (*LISTED, E.given, E.given_aside, E.context, E.output, E.state, E.aside, E.fence)
 MOST_NODES = 1000
+BY_HAND = (SignalKind.HOLD, SignalKind.RELEASE, SignalKind.CANCEL)
 
 
 class ExecutionRecords:
@@ -52,7 +62,11 @@ class ExecutionRecords:
         def work(connection: Connection) -> ExecutionDetail | None:
             wanted = of_tenant(joined(*DETAILED), institute_id).where(E.id == execution_id)
             row = connection.execute(wanted).first()
-            return None if row is None else _detail(row, _nodes(connection, execution_id))
+            if row is None:
+                return None
+            found = _detail(row, _nodes(connection, execution_id))
+            undone, asked = _undone(connection, execution_id), _asked(connection, execution_id)
+            return replace(found, undone=undone, asked=asked)
 
         return await self._database.read(work)
 
@@ -150,6 +164,20 @@ def _nodes(connection: Connection, execution_id: str) -> list[NodeRow]:
     """The visits in the order they came to their end; items are paged by `nodes`."""
     visits = select(node_execution).where(J.execution_id == execution_id, J.item_key == "")
     return [node_of(row) for row in connection.execute(visits.order_by(J.seq).limit(MOST_NODES + 1))]
+
+
+def _undone(connection: Connection, execution_id: str) -> frozenset[tuple[str, int]]:
+    rows = select(J.node_id, J.visit).where(
+        J.execution_id == execution_id,
+        J.item_key == COMPENSATION,
+        J.status == NodeStatus.COMPENSATED,
+    )
+    return frozenset((row.node_id, row.visit) for row in connection.execute(rows.limit(MOST_NODES)))
+
+
+def _asked(connection: Connection, execution_id: str) -> tuple[str, ...]:
+    kinds = select(S.kind).where(S.execution_id == execution_id, S.kind.in_(BY_HAND), S.seq.is_(None))
+    return tuple(connection.scalars(kinds.order_by(S.id)))
 
 
 def listed_of(row: Row[Any]) -> ExecutionRow:

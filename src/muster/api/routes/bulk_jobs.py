@@ -14,6 +14,7 @@ from muster.api.bulk_shapes import (
     JobAccepted,
     JobItemPage,
     JobItemRow,
+    JobPage,
     JobWhole,
     LetterFilter,
 )
@@ -21,15 +22,16 @@ from muster.api.describe import described, json_body
 from muster.api.execution_shapes import Reason
 from muster.api.guard import Operator, Viewer
 from muster.api.listing import Listed
-from muster.api.parts import Given
+from muster.api.parts import Given, Parts
 from muster.api.problems import Code, wrong
 from muster.api.reading import read_body, read_optional_body
 from muster.api.strict import StrictRoute
 from muster.engine.actions import By, Retry
 from muster.engine.bulk import ItemStatus, Job, JobAction, JobTarget, Options, Order, options_document
 from muster.engine.letters import WantedLetters
-from muster.model.access import Role
+from muster.model.access import Caller, Role
 from muster.model.execution import Wanted
+from muster.model.stored import Page
 
 router = APIRouter(route_class=StrictRoute, tags=["bulk jobs"])
 Id = Annotated[str, Path(description="A job's id.")]
@@ -77,7 +79,7 @@ async def act_on_executions(request: Request, caller: Operator, parts: Given) ->
         body=json_body(
             BulkOnLetters, {"action": "redrive", "filter": {"status": "open"}, "reason": "the server is back"}
         ),
-        notes="A job, as those on executions are; look at it there.",
+        notes="A job: it goes on when the caller is gone.",
     ),
 )
 async def act_on_letters(request: Request, caller: Operator, parts: Given) -> Response:
@@ -90,26 +92,50 @@ async def act_on_letters(request: Request, caller: Operator, parts: Given) -> Re
     return answer(JobAccepted(job_id=job_id, total=total), 202)
 
 
-@router.get(
-    "/api/workflow/executions/bulk/{id}",
-    summary="See how far a bulk job is",
-    **described(JobWhole, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER),
-)
+_LISTED = described(JobPage, Code.INVALID_CURSOR, Code.INVALID_PARAMETER, Code.UNAVAILABLE, role=Role.VIEWER)
+
+
+@router.get("/api/workflow/executions/bulk", summary="List bulk jobs on executions, newest first", **_LISTED)
+async def list_jobs(caller: Viewer, parts: Given, listed: Listed) -> Response:
+    return await _page(caller, parts, listed, JobTarget.EXECUTION)
+
+
+@router.get("/api/dead-letters/bulk", summary="List bulk jobs on dead letters, newest first", **_LISTED)
+async def list_letter_jobs(caller: Viewer, parts: Given, listed: Listed) -> Response:
+    return await _page(caller, parts, listed, JobTarget.LETTER)
+
+
+async def _page(caller: Caller, parts: Parts, listed: Page, target: JobTarget) -> Response:
+    found, following = await parts.bulk.list(caller, target, listed)
+    return answer(JobPage(items=[_whole(job) for job in found], next_cursor=following))
+
+
+_ONE = described(JobWhole, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER)
+
+
+@router.get("/api/workflow/executions/bulk/{id}", summary="See how far a bulk job is", **_ONE)
+@router.get("/api/dead-letters/bulk/{id}", summary="See how far a bulk job on dead letters is", **_ONE)
 async def get_job(id: Id, caller: Viewer, parts: Given) -> Response:
     return answer(_whole(await parts.bulk.get(id, caller)))
 
 
+_ITEMS = described(
+    JobItemPage,
+    Code.NOT_FOUND,
+    Code.INVALID_CURSOR,
+    Code.INVALID_PARAMETER,
+    Code.UNAVAILABLE,
+    role=Role.VIEWER,
+)
+
+
 @router.get(
-    "/api/workflow/executions/bulk/{id}/items",
-    summary="List what became of a bulk job's items",
-    **described(
-        JobItemPage,
-        Code.NOT_FOUND,
-        Code.INVALID_CURSOR,
-        Code.INVALID_PARAMETER,
-        Code.UNAVAILABLE,
-        role=Role.VIEWER,
-    ),
+    "/api/workflow/executions/bulk/{id}/items", summary="List what became of a bulk job's items", **_ITEMS
+)
+@router.get(
+    "/api/dead-letters/bulk/{id}/items",
+    summary="List what became of the items of a bulk job on dead letters",
+    **_ITEMS,
 )
 async def list_items(
     id: Id,
@@ -123,19 +149,21 @@ async def list_items(
     return answer(JobItemPage(items=rows, next_cursor=following))
 
 
+_CANCEL = described(
+    JobWhole,
+    Code.NOT_FOUND,
+    Code.CONFLICT,
+    *_ACCEPTING,
+    role=Role.OPERATOR,
+    body=json_body(Reason, {"reason": "the wrong ones"}),
+    body_optional=True,
+    notes="What is done stays done.",
+)
+
+
+@router.post("/api/workflow/executions/bulk/{id}/cancel", summary="Do no more of a bulk job", **_CANCEL)
 @router.post(
-    "/api/workflow/executions/bulk/{id}/cancel",
-    summary="Do no more of a bulk job",
-    **described(
-        JobWhole,
-        Code.NOT_FOUND,
-        Code.CONFLICT,
-        *_ACCEPTING,
-        role=Role.OPERATOR,
-        body=json_body(Reason, {"reason": "the wrong ones"}),
-        body_optional=True,
-        notes="What is done stays done.",
-    ),
+    "/api/dead-letters/bulk/{id}/cancel", summary="Do no more of a bulk job on dead letters", **_CANCEL
 )
 async def cancel_job(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)

@@ -94,7 +94,9 @@ async def cancel(id: Id, request: Request, caller: Operator, parts: Given) -> Re
 @_action("retry", "Try it again, from where it failed or an earlier node", "the server is back", Retry)
 async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Retry, parts.body_limit)
-    how = RetryHow(body.node, body.context, body.version)
+    if body.from_ is not None and body.node not in (None, body.from_):
+        raise wrong("/node", "`node` and `from` say the same: give one of them.")
+    how = RetryHow(body.from_ or body.node, body.context, body.version)
     await parts.actions.retry(id, By(caller, body.reason), how)
     return await _shown(parts, id, caller)
 

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
-from muster.api.execution_answers import item_of, node_of, outcome_of, whole_of
+from muster.api.execution_answers import as_it_is, item_of, node_of, outcome_of, whole_of
 from muster.api.execution_shapes import (
     KEY_LENGTH,
     TAG_LENGTH,
@@ -86,6 +86,8 @@ async def execute(
 
 
 def start_of(body: Execute, key: Keyed | None) -> Start:
+    if body.workflow_id is not None and body.key not in (None, body.workflow_id):
+        raise wrong("/key", "`workflowId` and `key` both say which workflow: give one of them.")
     wanted = body.workflow_id or body.key
     if wanted is None:
         raise Refused(Code.INVALID_BODY, "There should be a `workflowId` or a `key`.")
@@ -201,7 +203,8 @@ async def list_nodes(
     found = await parts.control.get(id, caller)
     types = await parts.control.node_types(found)
     rows, following = await parts.control.nodes(found, WantedNodes(node, visit, status, items), listed)
-    return answer(NodePage(items=[node_of(id, row, types) for row in rows], next_cursor=following))
+    shown = [node_of(id, as_it_is(row, found.row.status), types) for row in rows]
+    return answer(NodePage(items=shown, next_cursor=following))
 
 
 @router.get(

@@ -93,10 +93,22 @@ def pause(
 
 @executions.command("resume")
 def resume(
-    id: Id, reason: Why = "", server: Server = None, token: Token = None, as_json: AsJson = False
+    id: Id,
+    reason: Why = "",
+    node: Annotated[str | None, typer.Option(help="The node that is in doubt.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="Of a doubt: `redo`, or `done`.")] = None,
+    output: Annotated[str | None, typer.Option(help="For `done`: what it came to; JSON, or @file.")] = None,
+    visit: Annotated[int | None, typer.Option(min=1, help="Which visit, if several are in doubt.")] = None,
+    server: Server = None,
+    token: Token = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Let it go on."""
-    _act("resume", id, {"reason": reason}, server, token, as_json)
+    """Let it go on after a pause, or say what becomes of a node that is in doubt."""
+    given: dict[str, object] = {"reason": reason, "node": node, "outcome": outcome, "visit": visit}
+    body = {name: value for name, value in given.items() if value is not None}
+    if output is not None:
+        body["output"] = _given(output, "output")
+    _act("resume", id, body, server, token, as_json)
 
 
 @executions.command("cancel")
@@ -124,18 +136,18 @@ def retry(
     as_json: AsJson = False,
 ) -> None:
     """Try it again from where it failed, or from a node."""
-    given = {"reason": reason, "node": node, "context": _patch(context), "version": version}
+    patch = None if context is None else _given(context, "context")
+    given = {"reason": reason, "from": node, "context": patch, "version": version}
     body = {name: value for name, value in given.items() if value is not None}
     _act("retry", id, body, server, token, as_json)
 
 
-def _patch(context: str | None) -> object:
-    if context is None:
-        return None
+def _given(text: str, what: str) -> object:
+    """JSON as it was given, or in a file."""
     try:
-        return json.loads(read_input(context[1:]) if context.startswith("@") else context)
+        return json.loads(read_input(text[1:]) if text.startswith("@") else text)
     except ValueError:
-        stop("The context is not JSON that can be read.")
+        stop(f"The {what} is not JSON that can be read.")
 
 
 @executions.command("replay")
@@ -144,6 +156,24 @@ def replay(
 ) -> None:
     """Start anew with what it was started with."""
     _act("replay", id, {"reason": reason}, server, token, as_json)
+
+
+@executions.command("jobs")
+def list_jobs(
+    letters: Annotated[bool, typer.Option("--letters", help="Those on dead letters.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many at most.")] = 50,
+    server: Server = None,
+    token: Token = None,
+    as_json: AsJson = False,
+) -> None:
+    """List bulk jobs, newest first, and how far they are."""
+    path = "/api/dead-letters/bulk" if letters else f"{PATH}/bulk"
+    found = call(server, token, "GET", path, {"limit": str(limit)})["items"]
+    if as_json:
+        print_json(found)
+        return
+    columns = ("id", "action", "status", "total", "done", "refused", "pending", "createdAt", "reason")
+    print_rows(found, columns, "There are no bulk jobs.")
 
 
 @executions.command("events")

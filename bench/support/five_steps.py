@@ -4,7 +4,7 @@ from muster.plugin import Call, Done, JsonObject, NodeKind, NodeType, Registry
 
 NO_CONFIG: JsonObject = {"type": "object", "properties": {}}
 STEP = NodeType("BENCH_STEP", NodeKind.EFFECT, "Benchmarks", "Step", "Adds one.", NO_CONFIG)
-FIVE_STEPS = {
+FIVE_STEPS: JsonObject = {
     "workflow": {
         "name": "Five steps",
         "key": "five-steps",

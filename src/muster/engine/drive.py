@@ -222,7 +222,11 @@ class Driver:
         if live.arrived:
             return True
         due = live.state.resume_at
-        return due is not None and not live.state.held and due - self._now(live) <= SHORT_DELAY
+        if due is None:
+            return False
+        # What is due is woken where it is held, too: parked with its time, it would be due at once, for ever.
+        left = due - self._now(live)
+        return left <= timedelta(0) or (left <= SHORT_DELAY and not live.state.held)
 
     def _now(self, live: Live) -> datetime:
         """By a clock that is behind the database's, what was claimed because it is due would be parked again,

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from muster.engine.dedupe import claim
 from muster.engine.doubt import doubt
-from muster.engine.each import OnItemError, Options, run_each
-from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Visit
+from muster.engine.each import Interrupted, OnItemError, Options, run_each
+from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Suspend, Visit
 from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.live import Live
@@ -22,12 +22,13 @@ from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRo
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.reading import read_all_into, read_into
 from muster.engine.sizes import bounded
-from muster.engine.state import Failure, Run, Undo
+from muster.engine.state import Failure, Phase, Run, Undo
 from muster.engine.view import Layered
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock
 from muster.model.aside import Unread
+from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
@@ -126,6 +127,9 @@ class Attempts:
             # It read a variable by a name that it made up: once more, with the same key and all values there.
             await read_all_into(live, self._executions)
             return await self.run(live, todo)
+        except Interrupted:
+            # It goes on from its journal, as soon as it may.
+            return Settled(todo, Suspend(Phase.PAUSED, NodeStatus.PAUSED, call.now), started)
         if isinstance(outcome, Failure) and outcome.unsure and todo.node in live.program.asks:
             return Settled(todo, doubt(outcome), started)
         return Settled(todo, outcome, started, partial)
@@ -165,7 +169,7 @@ class Attempts:
         if not goes_over_a_list(step.body):
             self._check_lease(live)
             return await effect(_parameters(step.body, call), call), None
-        resumed = live.fence > FIRST_FENCE or call.attempt > 1
+        resumed = live.fence > FIRST_FENCE or call.attempt > 1 or call.woken
         journal = ItemJournal(
             self._executions,
             call.execution_id,
@@ -173,12 +177,12 @@ class Attempts:
             call.node_id,
             call.visit,
             resumed,
-            repeats=call.attempt > 1,
+            repeats=call.attempt > 1 or call.woken,
         )
         items = _masked(unfold(step.body, call.scope, step.item_key), call.mask)
         options = _options(step, call, effect)
         run = partial(self._items if options.together == 1 else self._together, live, effect, call)
-        return await run_each(items, run, journal, options)
+        return await run_each(items, run, journal, options, live.is_asked_to_stop)
 
     async def _items(
         self, live: Live, effect: Effect, call: Call, items: Sequence[Item]
@@ -281,7 +285,7 @@ class Attempts:
                 return await work
             async with timer:
                 return await work
-        except (Lost, Unread):
+        except (Lost, Unread, Interrupted):
             raise
         except ExpressionError as error:
             return Failure("ExpressionError", str(error)), None

@@ -61,6 +61,10 @@ class Result(NamedTuple):
 RunItems: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[tuple[JournalRow, Done | Failure]]]]
 
 
+class Interrupted(Exception):
+    """Somebody wants nothing more to begin. What is done is journaled; the rest is left for later."""
+
+
 @dataclass(slots=True)
 class Kept:
     """The results that a summary shows, by their places: of the first thousand items, as long as they fit
@@ -127,16 +131,23 @@ class Summary:
 
 
 async def run_each(
-    items: Iterator[Item], run: RunItems, journal: ItemJournal, options: Options
+    items: Iterator[Item],
+    run: RunItems,
+    journal: ItemJournal,
+    options: Options,
+    stops: Callable[[], bool] = lambda: False,
 ) -> tuple[Done | Failure, JsonObject]:
-    """Run every item that is not done yet, and answer the outcome of the whole and its summary."""
-    work = _Work(items, run, journal, options, await journal.done(), await journal.failed())
+    """Run every item that is not done yet, and answer the outcome of the whole and its summary. Raises
+    `Interrupted` once it `stops`, when what was under way is done."""
+    work = _Work(items, run, journal, options, await journal.done(), await journal.failed(), stops)
     try:
         await work.do()
     except asyncio.CancelledError:
         # Its time is over. What happened has happened all the same.
         await work.leave()
         raise
+    if work.interrupted:
+        raise Interrupted
     summary = work.summary
     await _recall(summary, journal)
     document = summary.document(options.rest)
@@ -165,13 +176,15 @@ class _Work:
         options: Options,
         done: Set[str],
         failed: Mapping[str, Failure],
+        stops: Callable[[], bool],
     ) -> None:
         self._places = enumerate(items)
         self._run, self._journal, self._options = run, journal, options
         self._done, self._failed = done, failed
         self._window = Window[Result](self._keep, options.batch)
         self._seen: set[str] = set()
-        self._stopped = False
+        self._stopped, self._stops = False, stops
+        self.interrupted = False
         self.summary = Summary()
 
     async def do(self) -> None:
@@ -209,6 +222,9 @@ class _Work:
                 drawn = []
             if self._stopped:
                 return
+            if self._stops():
+                self.interrupted = True
+                break
             if place % DRAWN_IN_A_ROW == 0:
                 await asyncio.sleep(0)  # others are to have their turn, however many are done already
         if drawn:

@@ -55,6 +55,7 @@ from muster.model.node_type import NodeKind
 MOST_FAILURES = 100
 # Of a checkpoint: under this fence nothing of what it has as running can have begun.
 UNTOUCHED = "untouched"
+STOPS = (SignalKind.HOLD, SignalKind.CANCEL)
 
 
 @dataclass(slots=True)
@@ -105,6 +106,10 @@ class Live:
         self.arrived.update(fresh)
         if fresh:
             self.disturb()
+
+    def is_asked_to_stop(self) -> bool:
+        """Whether somebody wants nothing more to begin, and whoever drives this has not taken it yet."""
+        return any(signal.kind in STOPS for signal in self.arrived.values())
 
     async def rest(self, seconds: float | None) -> None:
         """Wait until something disturbs, or for so long at most."""

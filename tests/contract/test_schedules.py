@@ -182,6 +182,18 @@ async def test_when_one_that_others_queue_behind_has_ended_the_next_begins(house
     assert await house.limits() == 0
 
 
+async def test_a_range_is_filled_to_its_end_and_keeps_nothing_from_firing(house: Scheduled) -> None:
+    await house.save("w", TELL)
+    made = await house.make(replace(HOURLY, overlap="skip"))
+    last = last_hour() - timedelta(hours=1)
+    await house.scheduling.backfill(made.id, last - timedelta(hours=2), last, ADA, last_minute())
+    await house.settle()
+    await house.put_back(made.id, last_hour())
+    await house.fire()
+    await house.settle()
+    assert [row.status for row in await house.rows()] == ["COMPLETED"] * 4
+
+
 async def test_what_is_made_up_for_waits_for_what_is_under_way(house: Scheduled) -> None:
     await house.save("w", ASK)
     made = await house.make(replace(HOURLY, overlap="skip"))

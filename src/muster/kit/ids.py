@@ -3,10 +3,13 @@
 import hashlib
 import secrets
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Protocol
 
 from muster.kit.clock import Clock, SystemClock
+
+# A clock that is set back by more than this many milliseconds is believed.
+LITTLE = 1000
 
 
 class Ids(Protocol):
@@ -16,21 +19,30 @@ class Ids(Protocol):
 
 
 class TimeOrderedIds:
-    """UUIDv7: 48 bits of milliseconds, then randomness from the operating system."""
+    """UUIDv7: 48 bits of milliseconds, then randomness from the operating system. Those that one maker makes
+    rise within a millisecond too, and over a clock that is set back a little: each is a random step after the
+    one before."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
+        self._at, self._rest = 0, 0
 
     def new(self) -> str:
-        return _uuid7(self._clock.now(), secrets.randbits(74))
+        at = _milliseconds(self._clock.now())
+        if self._at - LITTLE < at <= self._at:
+            at, rest = self._at, self._rest + 1 + secrets.randbits(32)
+        else:
+            rest = secrets.randbits(73)  # with room above it for a millisecond's worth of steps
+        self._at, self._rest = at, rest
+        return _uuid7(at, rest)
 
 
 def named_id(at: datetime, name: str, place: int = 0) -> str:
     """The id of something that has a name: the same time and name give the same id. What is made at the same
     time sorts by its place."""
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
-    moment = at + timedelta(milliseconds=place >> 12)
-    return _uuid7(moment, (place & 0xFFF) << 62 | int.from_bytes(digest) >> 2)
+    milliseconds = _milliseconds(at) + (place >> 12)
+    return _uuid7(milliseconds, (place & 0xFFF) << 62 | int.from_bytes(digest) >> 2)
 
 
 def derived_id(parent: str, name: str) -> str:
@@ -47,8 +59,11 @@ def time_of(identity: str) -> datetime:
     return datetime.fromtimestamp((uuid.UUID(identity).int >> 80) / 1000, UTC)
 
 
-def _uuid7(at: datetime, rest: int) -> str:
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+def _uuid7(milliseconds: int, rest: int) -> str:
     """48 bits of milliseconds, and 74 bits that tell apart what was made in the same one."""
-    milliseconds = int(at.timestamp() * 1000)
     high, low = rest >> 62, rest & (1 << 62) - 1
     return str(uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low))

@@ -1,7 +1,7 @@
 """Ids that are made of others."""
 
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from muster.kit.ids import TimeOrderedIds, derived_id, time_of
 
@@ -22,3 +22,31 @@ def test_a_derived_id_is_the_same_every_time_and_another_for_another_name() -> N
 def test_a_derived_id_has_its_parents_time() -> None:
     parent = TimeOrderedIds(Noon()).new()
     assert time_of(parent) == time_of(derived_id(parent, "a")) == Noon().now()
+
+
+class Hands:
+    """A clock that somebody sets."""
+
+    def __init__(self) -> None:
+        self.at = Noon().now()
+
+    def now(self) -> datetime:
+        return self.at
+
+
+def test_ids_of_one_maker_rise_within_a_millisecond() -> None:
+    ids = TimeOrderedIds(Noon())
+    made = [ids.new() for _ in range(10_000)]
+    assert made == sorted(set(made))
+    assert {time_of(each) for each in made} == {Noon().now()}
+
+
+def test_ids_rise_over_a_clock_that_is_set_back_a_little_and_believe_one_that_is_set_back_far() -> None:
+    hands = Hands()
+    ids = TimeOrderedIds(hands)
+    first = ids.new()
+    hands.at -= timedelta(milliseconds=500)
+    second = ids.new()
+    assert first < second
+    hands.at -= timedelta(hours=2)
+    assert time_of(ids.new()) == hands.at

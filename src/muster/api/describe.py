@@ -172,6 +172,7 @@ TAGS = {
     "workflows": "Definitions and their numbered versions.",
     "executions": "Runs of workflows: started, looked at, acted on.",
     "triggers": "What starts workflows from outside.",
+    "schedules": "What starts workflows by the clock.",
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
     "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",

@@ -47,6 +47,10 @@ class NextBody(ScheduleFields):
     after: str | None = Field(default=None, description="Later than that; else than now.")
 
 
+class Nothing(Request):
+    """There is nothing to be said."""
+
+
 class BackfillBody(Request):
     """From when to when, both included. Without an offset: in the schedule's zone."""
 
@@ -102,7 +106,7 @@ class BackfillResult(Shape):
     results: list[Backfilled]
 
 
-BODIES = (ScheduleBody, NextBody, BackfillBody)
+BODIES = (Nothing, ScheduleBody, NextBody, BackfillBody)
 
 
 def item_of(kept: StoredSchedule) -> ScheduleItem:

@@ -13,13 +13,14 @@ from muster.api.guard import Editor, Operator, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, Refused, wrong
-from muster.api.reading import read_body, read_value
+from muster.api.reading import read_body, read_optional_body, read_value
 from muster.api.schedule_shapes import (
     BackfillBody,
     Backfilled,
     BackfillResult,
     NextBody,
     NextTimes,
+    Nothing,
     ScheduleBody,
     ScheduleItem,
     SchedulePage,
@@ -54,7 +55,8 @@ _WRITING = (
     Code.UNAVAILABLE,
     Code.OUTCOME_UNKNOWN,
 )
-_SWITCHING = (Code.NOT_FOUND, Code.CONFLICT, Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN)
+_SWITCHING = (*_WRITING, Code.CONFLICT)
+_NOTHING = json_body(Nothing, {})
 
 
 @router.post(
@@ -173,19 +175,23 @@ async def delete_schedule(id: Id, caller: Editor, parts: Given) -> Response:
         ScheduleItem,
         *_SWITCHING,
         role=Role.OPERATOR,
+        body=_NOTHING,
+        body_optional=True,
         notes="It fires at its next time; what passed while it was off is not made up for.",
     ),
 )
-async def activate_schedule(id: Id, caller: Operator, parts: Given) -> Response:
+async def activate_schedule(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    await read_optional_body(request, Nothing, parts.body_limit)
     return answer(item_of(await parts.scheduling.switch(id, ScheduleStatus.ACTIVE, caller)))
 
 
 @router.post(
     f"{PATH}/{{id}}/deactivate",
     summary="Switch a schedule off",
-    **described(ScheduleItem, *_SWITCHING, role=Role.OPERATOR),
+    **described(ScheduleItem, *_SWITCHING, role=Role.OPERATOR, body=_NOTHING, body_optional=True),
 )
-async def deactivate_schedule(id: Id, caller: Operator, parts: Given) -> Response:
+async def deactivate_schedule(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    await read_optional_body(request, Nothing, parts.body_limit)
     return answer(item_of(await parts.scheduling.switch(id, ScheduleStatus.INACTIVE, caller)))
 
 
@@ -197,10 +203,13 @@ async def deactivate_schedule(id: Id, caller: Operator, parts: Given) -> Respons
         *_SWITCHING,
         role=Role.OPERATOR,
         status=202,
+        body=_NOTHING,
+        body_optional=True,
         notes="Whatever its times are, and whatever is under way. Its next time stays.",
     ),
 )
-async def run_schedule(id: Id, caller: Operator, parts: Given) -> Response:
+async def run_schedule(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
+    await read_optional_body(request, Nothing, parts.body_limit)
     begun = await parts.scheduling.run(id, caller, parts.clock.now())
     return answer(Started(execution_id=begun.id, status=begun.status), 202)
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from muster.api.shapes import Request, Shape
+from muster.definitions.schedules import MOST_FAILURES
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, SkipReason, StoredSchedule
 
 
@@ -29,7 +30,7 @@ class ScheduleFields(Request):
     misfire: str | None = Field(default=None, description="`fire_once` (default), `skip` or `fire_all`.")
     overlap: str | None = Field(default=None, description="`skip` (default), `allow` or `queue`.")
     pause_after_failures: int | None = Field(
-        default=None, ge=1, description="Switch it off after so many failures in a row."
+        default=None, ge=1, le=MOST_FAILURES, description="Switch it off after so many failures in a row."
     )
 
 
@@ -52,7 +53,7 @@ class Nothing(Request):
 
 
 class BackfillBody(Request):
-    """From when to when, both included. Without an offset: in the schedule's zone."""
+    """From when to when, both included; up to now. Without an offset: in the schedule's zone."""
 
     from_: str = Field(alias="from", examples=["2026-03-01T00:00:00"])
     to: str = Field(examples=["2026-03-31T23:59:59"])

@@ -13,6 +13,7 @@ from muster.model.json import Json, JsonObject, JsonView
 from muster.model.workflow import Schedule
 
 MOST_SCHEDULES = 100
+MOST_FAILURES = 1_000
 _KINDS = ("CRON", "INTERVAL", "MONTHLY")
 _SAME = {"type": "scheduleType", "expression": "cronExpression"}
 _NEEDED = {"CRON": "cronExpression", "INTERVAL": "intervalMinutes", "MONTHLY": "dayOfMonth"}
@@ -48,7 +49,12 @@ SCHEDULE: JsonObject = {
         "status": {"enum": ["ACTIVE", "INACTIVE"], "x-literal": True},
         "misfire": {"enum": ["fire_once", "skip", "fire_all"], "x-literal": True},
         "overlap": {"enum": ["skip", "allow", "queue"], "x-literal": True},
-        "pauseAfterFailures": {"type": ["integer", "null"], "minimum": 1, "x-literal": True},
+        "pauseAfterFailures": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": MOST_FAILURES,
+            "x-literal": True,
+        },
     },
 }
 

@@ -29,7 +29,7 @@ from muster.api.schedule_shapes import (
 from muster.api.strict import StrictRoute
 from muster.definitions.problems import Problems
 from muster.definitions.schedules import moment_in, read_schedule
-from muster.definitions.timetables import timetable
+from muster.definitions.timetables import EPOCH, timetable
 from muster.engine.ports import Begun
 from muster.engine.schedules import MOST_BACKFILLED
 from muster.model.access import Role
@@ -244,9 +244,14 @@ async def backfill(id: Id, request: Request, caller: Operator, parts: Given) -> 
     body = await read_body(request, BackfillBody, parts.body_limit)
     schedule = (await parts.scheduling.get(id, caller)).schedule
     first, last = _moment(body.from_, schedule, "/from"), _moment(body.to, schedule, "/to")
+    now = parts.clock.now()
+    if first < EPOCH:
+        raise wrong("/from", f"`from` is too early: nothing is filled up before {EPOCH:%Y-%m-%d}.")
     if last < first:
         raise wrong("/to", "`to` is before `from`.")
-    begun = await parts.scheduling.backfill(id, first, last, caller, parts.clock.now())
+    if last > now:
+        raise wrong("/to", "`to` is not over yet: what is still to come is started when its time comes.")
+    begun = await parts.scheduling.backfill(id, first, last, caller, now)
     return answer(BackfillResult(results=_backfilled(begun)), 202)
 
 

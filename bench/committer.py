@@ -28,7 +28,7 @@ import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import uvloop
 from sqlalchemy import Column, Connection, MetaData, Table, Text
 
-from muster.store.committer import GroupCommitter
+from muster.store.committer import GroupCommitter, Locks
 from muster.store.database import Database
 from muster.store.dialect import insert_rows
 from muster.store.open import open_database
@@ -55,7 +55,7 @@ def new_row() -> Row:
 
 class Steps:
     key_may_repeat = True
-    locks_rows = False
+    locks = Locks.NOTHING
     is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[Row]) -> Sequence[None]:

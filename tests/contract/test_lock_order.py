@@ -27,6 +27,7 @@ from muster.engine.ports import (
     SignalKind,
 )
 from muster.engine.state import ExecutionStatus
+from muster.model.once import Once, once
 from muster.model.stored import AuditEntry
 from muster.store import database as databases
 from muster.store.acts import ExecutionActs
@@ -70,9 +71,9 @@ class Hand:
         self.acts = ExecutionActs(committer)
         self.families: list[Family] = []
 
-    async def start(self, limit: Limit | None = None) -> str:
+    async def start(self, limit: Limit | None = None, key: Once | None = None) -> str:
         at = self.house.clock.now()
-        new = NewExecution(_id(self.chance), "w1", 1, "", self.owner, {}, at, limit=limit)
+        new = NewExecution(_id(self.chance), "w1", 1, "", self.owner, {}, at, limit=limit, once=key)
         await self.executions.start(new)
         return new.id
 
@@ -110,6 +111,9 @@ class Hand:
             deeds.append(self.acts.signal(name, kind, {"reason": "enough"}, NOTE))
         deeds += [self.close(family) for family in self.chance.sample(self.families, 2)]
         deeds += [self.start(LIMIT) for _ in range(2)]
+        # Everybody asks for the same few keys, some under a limit: each waits for who has asked before.
+        keys = self.chance.sample("abcdefgh", 6)
+        deeds += [self.start(self.chance.choice([LIMIT, None]), once("", "w1", [key])) for key in keys]
         self.chance.shuffle(deeds)
         await asyncio.gather(*map(_unless_lost, deeds))
 

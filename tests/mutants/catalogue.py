@@ -345,7 +345,7 @@ MUTANTS = [
     Mutant(
         "of statements that lock rows, one in a transaction",
         "store/committer.py",
-        "            len(statements) >= most_statements or (has_locks and kind.locks_rows)\n",
+        "            len(statements) >= most_statements or not kind.locks.may_follow(held)\n",
         "            len(statements) >= most_statements\n",
         "tests/contract/test_lock_order.py postgres",
     ),

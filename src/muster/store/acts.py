@@ -14,7 +14,7 @@ from muster.model.json import JsonObject
 from muster.store.answers import reach
 from muster.store.child_ends import cancel_queued
 from muster.store.children import enter
-from muster.store.committer import GroupCommitter
+from muster.store.committer import GroupCommitter, Locks
 from muster.store.dead_letters import open_letters, resolve
 from muster.store.dialect import insert_new, lock_rows, now, update_rows
 from muster.store.execution_rows import new_row
@@ -44,7 +44,7 @@ class Signalling:
     """Signals with their notes; refused for an execution that has ended."""
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[Acted]:
@@ -87,7 +87,7 @@ class Deciding:
     """What people say of visits in doubt, with their notes; refused where one was answered already."""
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[Sent, Note]]) -> Sequence[Acted]:
@@ -111,7 +111,7 @@ class Reopening:
     wins."""
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[Reopened, Note]]) -> Sequence[Acted]:
@@ -174,7 +174,7 @@ class Beginning:
     is."""
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[NewExecution, Note]]) -> Sequence[Acted]:

@@ -8,6 +8,7 @@ thousand go together. The rules, and why they are so, are in `docs/group-commit.
 import asyncio
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from enum import IntFlag, auto
 from typing import Generic, NamedTuple, Never, Protocol, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -18,6 +19,19 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 ItemIn = TypeVar("ItemIn", contravariant=True)
 ResultOut = TypeVar("ResultOut", covariant=True)
+
+
+class Locks(IntFlag):
+    """What a transaction locks, in the order in which everybody does (`store/lock_order.py`)."""
+
+    NOTHING = 0
+    KEYS = auto()  # of starts
+    ROWS = auto()  # of executions, and what goes with them
+
+    def may_follow(self, held: "Locks") -> bool:
+        """Whether these may be locked where those are held."""
+        first = self & -self
+        return not self or first > held
 
 
 class Kind(Protocol[ItemIn, ResultOut]):
@@ -33,9 +47,9 @@ class Kind(Protocol[ItemIn, ResultOut]):
         ...
 
     @property
-    def locks_rows(self) -> bool:
-        """Whether `write` waits for rows that others may be changing. It does so in the order that everybody
-        keeps; of two that do in one transaction the second would not."""
+    def locks(self) -> Locks:
+        """Which rows `write` waits for that others may be changing. It does so in the order that everybody
+        keeps, so in one transaction nothing may follow that locks what comes at the same place or before."""
         ...
 
     @property
@@ -99,15 +113,15 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
     """Arrange writes in statements so that every key's writes happen in the order given.
 
     Each write goes to the earliest statement of its kind that isn't before its key's previous write. One
-    that would need a statement beyond `most_statements`, or a second one that locks rows, comes later, and so
-    does all that follows it under its key.
+    that would need a statement beyond `most_statements`, or locks what may not be locked so late, comes
+    later, and so does all that follows it under its key.
     """
     statements: list[list[PlannedWrite]] = []
     later: list[PlannedWrite] = []
     of_kind: dict[AnyKind, list[int]] = {}
     previous: dict[Hashable, int] = {}
     postponed: set[Hashable] = set()
-    has_locks = False
+    held = Locks.NOTHING
     for write in writes:
         kind, key = write.kind, write.key
         if key in postponed:
@@ -118,7 +132,7 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
         if places and places[-1] >= earliest:
             place = places[bisect_left(places, earliest)]
         elif most_statements is not None and (
-            len(statements) >= most_statements or (has_locks and kind.locks_rows)
+            len(statements) >= most_statements or not kind.locks.may_follow(held)
         ):
             postponed.add(key)
             later.append(write)
@@ -127,7 +141,7 @@ def plan(writes: Iterable[PlannedWrite], most_statements: int | None = None) -> 
             place = len(statements)
             statements.append([])
             places.append(place)
-            has_locks = has_locks or kind.locks_rows
+            held |= kind.locks
         statements[place].append(write)
         previous[key] = place
     return Plan(statements, later)

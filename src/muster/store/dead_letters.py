@@ -13,7 +13,7 @@ from muster.engine.ports import Progress
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page
 from muster.store.audit import add_audits
-from muster.store.committer import GroupCommitter
+from muster.store.committer import GroupCommitter, Locks
 from muster.store.database import Database
 from muster.store.dialect import insert_rows, now
 from muster.store.notes import Acted, acted, may_act, won, write_down
@@ -102,7 +102,7 @@ class Dismissing:
     """Lets letters be; refused for one that somebody has dealt with."""
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[tuple[int, Note]]) -> Sequence[Acted]:

@@ -15,6 +15,7 @@ from muster.engine.state import FINAL
 from muster.model.aside import asides_in, filled
 from muster.model.execution import NodeStatus
 from muster.model.json import Json
+from muster.store.committer import Locks
 from muster.store.dialect import insert_new, lock_rows, now, update_rows
 from muster.store.large_values import read_values, with_asides
 from muster.store.tables import node_dedupe, node_execution, workflow_execution
@@ -50,7 +51,7 @@ class ClaimingNodes:
     """Claims keys for visits, and says how each stands. Under one key, one at a time."""
 
     key_may_repeat = False
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[NodeClaim]) -> Sequence[Standing | DoneBefore]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, select
 from muster.kit.backoff import until_it_works
 from muster.model.stored import Page
 from muster.nodes.ports import BEFORE, Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
-from muster.store.committer import TROUBLE, GroupCommitter
+from muster.store.committer import TROUBLE, GroupCommitter, Locks
 from muster.store.database import Database
 from muster.store.dialect import insert_new, update_rows
 from muster.store.paging import read_page
@@ -27,7 +27,7 @@ class Recording:
     """Writes deliveries, each once: a repeat changes the row that is there."""
 
     key_may_repeat = False
-    locks_rows = False
+    locks = Locks.NOTHING
     is_single_statement = False
 
     def write(self, connection: Connection, items: Sequence[Delivery]) -> Sequence[None]:

@@ -42,7 +42,7 @@ from muster.store.claims import (
     signals_of,
     take,
 )
-from muster.store.committer import TROUBLE, GroupCommitter
+from muster.store.committer import TROUBLE, GroupCommitter, Locks
 from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
 from muster.store.dedupe import ClaimingNodes
@@ -54,7 +54,7 @@ from muster.store.journal import owns, write_fenced
 from muster.store.large_values import OF_EXECUTIONS, Laying, read_values
 from muster.store.limits import StartingLimited, look_again, look_later
 from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
-from muster.store.once import Claims
+from muster.store.once import Claims, asks_for_a_key
 from muster.store.openings import close, write_ends, write_openings
 from muster.store.putting_off import put_off
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
@@ -82,11 +82,10 @@ class Starting:
     begins."""
 
     key_may_repeat = True
-    locks_rows = False
     is_single_statement = True
 
-    def __init__(self, lease: timedelta) -> None:
-        self._lease = lease
+    def __init__(self, lease: timedelta, locks: Locks = Locks.NOTHING) -> None:
+        self._lease, self.locks = lease, locks
 
     def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[Begun]:
         claims, laying = Claims(connection, items), Laying(OF_EXECUTIONS)
@@ -108,7 +107,7 @@ class Progressing:
     """
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.ROWS
     is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[Progress]) -> Sequence[bool]:
@@ -202,15 +201,20 @@ class ExecutionRepository:
 
     def __init__(self, database: Database, committer: GroupCommitter, lease: timedelta) -> None:
         self._database, self._committer, self._lease = database, committer, lease
-        self._starting, self._progressing = Starting(lease), Progressing()
+        self._starting, self._starting_once = Starting(lease), Starting(lease, Locks.KEYS)
+        self._progressing = Progressing()
         self._starting_limited, self._claiming = StartingLimited(lease), ClaimingNodes()
 
     async def start(self, new: NewExecution) -> Begun:
-        kind = self._starting if new.limit is None else self._starting_limited
         try:
-            return await self._committer.submit(kind, new, new.id)
+            return await self._committer.submit(self._kind_of(new), new, new.id)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
+
+    def _kind_of(self, new: NewExecution) -> Starting | StartingLimited:
+        if new.limit is not None:
+            return self._starting_limited
+        return self._starting_once if asks_for_a_key(new) else self._starting
 
     async def write(self, progress: Progress) -> None:
         try:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Select, delete, func, select, update
 
 from muster.engine.ports import FIRST_FENCE, Begun, Limit, NewExecution
 from muster.engine.state import ExecutionStatus
+from muster.store.committer import Locks
 from muster.store.dialect import Claim, insert_new, now, update_rows
 from muster.store.execution_rows import is_where_it_began, new_row
 from muster.store.finding import write_tags_and_terms
@@ -53,7 +54,7 @@ class StartingLimited:
     begins."""
 
     key_may_repeat = True
-    locks_rows = True
+    locks = Locks.KEYS | Locks.ROWS
     is_single_statement = False
 
     def __init__(self, lease: timedelta) -> None:

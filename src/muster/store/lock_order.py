@@ -1,10 +1,11 @@
 """The one order in which transactions lock rows, so that no two of them wait for each other:
 
-1. bulk jobs, then their items, by their ids;
-2. workflows whose limits are counted, by their ids;
-3. executions that have begun, by their ids;
-4. executions that are queued, each only by who holds what it waits for: its limit's workflow, or its parent;
-5. what belongs to an execution (journal, signals, children, limits, approvals, dead letters), under its lock.
+1. keys of starts, first those of messages, by their hashes;
+2. bulk jobs, then their items, by their ids;
+3. workflows whose limits are counted, by their ids;
+4. executions that have begun, by their ids;
+5. executions that are queued, each only by who holds what it waits for: its limit's workflow, or its parent;
+6. what belongs to an execution (journal, signals, children, limits, approvals, dead letters), under its lock.
 
 What a transaction will touch is looked up before anything is locked. If it turns out to have changed by the
 time that the locks are there, the transaction is undone and begins anew (`LookAgain`).

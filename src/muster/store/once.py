@@ -43,6 +43,10 @@ class Holder(NamedTuple):
     status: ExecutionStatus | None = None
 
 
+def asks_for_a_key(new: NewExecution) -> bool:
+    return new.delivery is not None or (new.once is not None and new.once.hash is not None)
+
+
 class Claims:
     """Who of some starts begins an execution, once they have claimed their keys: first that of the message
     which asks for it, then their own. A message whose start had no luck stays with who had the key."""

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Column, Connection, Integer, MetaData, String, Table, select, text
 
 from databases import EVERY_KIND, Kind, fresh_database, server_of
-from muster.store.committer import GroupCommitter
+from muster.store.committer import GroupCommitter, Locks
 from muster.store.database import Database, Unavailable
 from muster.store.dialect import insert_rows
 from muster.store.open import open_database
@@ -40,7 +40,7 @@ class Step:
 class Journal:
     key_may_repeat: bool = True
     is_single_statement: bool = True
-    locks_rows: bool = False
+    locks: Locks = Locks.NOTHING
 
     def write(self, connection: Connection, items: Sequence[Step]) -> Sequence[int | None]:
         rows = [{"execution": step.execution, "number": step.number} for step in items]
@@ -54,7 +54,7 @@ class Hangup:
 
     key_may_repeat: bool = True
     is_single_statement: bool = False
-    locks_rows: bool = False
+    locks: Locks = Locks.NOTHING
 
     def write(self, connection: Connection, items: Sequence[None]) -> Sequence[None]:
         postgres = connection.dialect.name == "postgresql"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Column, Connection, Integer, MetaData, String, Table
 
-from muster.store.committer import GroupCommitter
+from muster.store.committer import GroupCommitter, Locks
 from muster.store.dialect import insert_rows
 from muster.store.open import open_database
 
@@ -15,7 +15,7 @@ STEPS = Table("committed_step", MetaData(), Column("execution", String(40)), Col
 
 class Journal:
     key_may_repeat = True
-    locks_rows = False
+    locks = Locks.NOTHING
     is_single_statement = True
 
     def write(self, connection: Connection, items: Sequence[tuple[str, int]]) -> Sequence[None]:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from muster.store.committer import CommitterClosed, EarlierWriteFailed, GroupCommitter
+from muster.store.committer import CommitterClosed, EarlierWriteFailed, GroupCommitter, Locks
 from muster.store.database import CommitUnknown, Database, Unavailable, Work
 from muster.store.open import inline_database
 from polling import PATIENCE
@@ -28,7 +28,7 @@ class Notes:
     name: str = "notes"
     key_may_repeat: bool = True
     is_single_statement: bool = False
-    locks_rows: bool = False
+    locks: Locks = Locks.NOTHING
 
     def write(self, connection: Connection, items: Sequence[str | None]) -> Sequence[int]:
         connection.execute(insert(NOTES), [{"text": item} for item in items])
@@ -39,7 +39,7 @@ class Notes:
 class Forgetful:
     key_may_repeat: bool = True
     is_single_statement: bool = False
-    locks_rows: bool = False
+    locks: Locks = Locks.NOTHING
 
     def write(self, connection: Connection, items: Sequence[str]) -> Sequence[int]:
         return []

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from muster.store.committer import plan
+from muster.store.committer import Locks, plan
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Named:
     name: str
     key_may_repeat: bool
     is_single_statement: bool = False
-    locks_rows: bool = False
+    locks: Locks = Locks.NOTHING
 
     def write(self, connection: Connection, items: Sequence[object]) -> Sequence[None]:
         raise NotImplementedError("planning writes nothing")
@@ -115,11 +115,23 @@ def test_one_busy_key_does_not_keep_the_others_out() -> None:
 
 
 def test_of_kinds_that_lock_rows_one_is_in_a_transaction_and_in_one_statement() -> None:
-    ends = Named("ends", key_may_repeat=True, locks_rows=True)
-    signals = Named("signals", key_may_repeat=True, locks_rows=True)
+    ends = Named("ends", key_may_repeat=True, locks=Locks.ROWS)
+    signals = Named("signals", key_may_repeat=True, locks=Locks.ROWS)
     given_writes = writes(
         (ends, "a"), (JOURNAL, "a"), (ends, "b"), (signals, "c"), (ends, "a"), (JOURNAL, "a"), (JOURNAL, "c")
     )
     planned, later = plan(given_writes, 64)
     assert shape(planned) == [("ends", [0, 2]), ("journal", [1])]
     assert [write.number for write in later] == [3, 4, 5, 6], "and what follows under their keys"
+
+
+def test_keys_are_locked_before_rows_and_never_after() -> None:
+    starts = Named("starts", key_may_repeat=True, locks=Locks.KEYS)
+    ends = Named("ends", key_may_repeat=True, locks=Locks.ROWS)
+    both = Named("both", key_may_repeat=True, locks=Locks.KEYS | Locks.ROWS)
+    planned, later = plan(writes((starts, "a"), (ends, "b"), (both, "c"), (starts, "d")), 64)
+    assert shape(planned) == [("starts", [0, 3]), ("ends", [1])]
+    assert [write.number for write in later] == [2]
+    planned, later = plan(writes((ends, "b"), (starts, "a"), (both, "c")), 64)
+    assert shape(planned) == [("ends", [0])]
+    assert [write.number for write in later] == [1, 2]

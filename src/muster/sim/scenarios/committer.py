@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from muster.sim.database import Fault, FaultyDatabase, by_chance
 from muster.sim.world import World
-from muster.store.committer import EarlierWriteFailed, GroupCommitter
+from muster.store.committer import EarlierWriteFailed, GroupCommitter, Locks
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.open import inline_database
 
@@ -105,7 +105,7 @@ class WriteLines:
     key_may_repeat: bool
     ledger: Ledger = field(compare=False)
     is_single_statement: bool = False
-    locks_rows: bool = False
+    locks: Locks = Locks.NOTHING
 
     def write(self, connection: Connection, items: Sequence[Line]) -> Sequence[int]:
         if not self.key_may_repeat and len({line.key for line in items}) < len(items):

@@ -1,10 +1,13 @@
 """Logs: one line an event, readable on a terminal, JSON otherwise; secrets never."""
 
+import json
 import logging
 import re
 import sys
+from functools import lru_cache
 from typing import TextIO
 
+import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
@@ -29,6 +32,7 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,  # else one is put together for every line
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(
@@ -55,9 +59,16 @@ def _rendering(settings: LogSettings, stream: TextIO) -> list[Processor]:
         plain = structlog.dev.plain_traceback
         renderer = structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)
     else:
-        renderer = structlog.processors.JSONRenderer()
+        renderer = structlog.processors.JSONRenderer(_json)
     # Exceptions become text before the last look, so that it is a look at them too.
     return [structlog.processors.format_exc_info, without_secrets, renderer]
+
+
+def _json(event: object, **_: object) -> str:
+    try:
+        return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # half a character, say: slower, and it takes everything
+        return json.dumps(event, default=repr)
 
 
 def without_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
@@ -65,8 +76,13 @@ def without_secrets(logger: WrappedLogger, method: str, event: EventDict) -> Eve
     return {name: _shown(name, value) for name, value in event.items()}
 
 
+@lru_cache(maxsize=1024)
+def _tells_a_secret(name: str) -> bool:
+    return _SECRET_NAMES.search(name) is not None
+
+
 def _shown(name: str, value: object) -> object:
-    if _SECRET_NAMES.search(name):
+    if _tells_a_secret(name):
         return _MASK
     if isinstance(value, str):
         return masked(value)

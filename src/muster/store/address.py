@@ -28,6 +28,8 @@ class _Flaw(Exception):
 
 def masked(url: str) -> str:
     """The address with its password starred out: what may be shown and logged."""
+    if "@" not in url and "=" not in url:
+        return url  # as most lines of a log are
     # The query first: then no @ in a password there is taken for the end of another.
     return PASSWORD_IN_AUTHORITY.sub(r"\1:***@", PASSWORD_IN_QUERY.sub("***", url))
 

@@ -86,3 +86,11 @@ def test_a_password_in_an_exceptions_words_is_masked(form: str, url: str) -> Non
         logging.getLogger("library").exception("failed")
     assert stream.getvalue().count("cannot reach postgresql://me:***@db/x") == 3
     assert "hunter2" not in stream.getvalue()
+
+
+def test_a_line_is_written_whatever_it_holds() -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings(), stream)
+    structlog.get_logger("muster.x").info("odd", half="\ud800", huge=10**30, thing=object, keys={1: "a"})
+    (line,) = lines(stream)
+    assert (line["half"], line["huge"], line["keys"]) == ("\ud800", 10**30, {"1": "a"})

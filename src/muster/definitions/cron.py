@@ -64,6 +64,15 @@ class Cron:
     either: bool
     keeps_cadence: bool
 
+    @property
+    def apart(self) -> timedelta:
+        """No two of its times are nearer to each other."""
+        if len(self.seconds) > 1:
+            return timedelta(seconds=_nearest(self.seconds, 60))
+        if len(self.minutes) > 1:
+            return timedelta(minutes=_nearest(self.minutes, 60))
+        return timedelta(hours=_nearest(self.hours, 24))
+
     def following(self, wall: datetime) -> datetime | None:
         """The first time after this one that is named. None: there is none, to the end of the calendar."""
         first = wall.replace(microsecond=0) + _SECOND_LATER
@@ -120,6 +129,12 @@ class Cron:
                 if later:
                     return time(hour, minute, later[0])
         return None
+
+
+def _nearest(values: tuple[int, ...], around: int) -> int:
+    """How far those of the values are apart that follow each other the soonest, on a dial."""
+    following = (*values[1:], values[0] + around)
+    return min(later - each for each, later in zip(values, following, strict=True))
 
 
 def cron_flaw(expression: str) -> str | None:

@@ -24,6 +24,9 @@ _FAR = timedelta(hours=26)
 
 
 class _Occurrences(Protocol):
+    @property
+    def apart(self) -> timedelta: ...
+
     def after(self, moment: datetime) -> datetime | None:
         """The first moment later than this one. None: there is none."""
         ...
@@ -47,6 +50,11 @@ class Timetable:
         except OverflowError:  # beyond the calendar, at either end
             return None
         return None if found is None or (self.end is not None and found > self.end) else found
+
+    @property
+    def apart(self) -> timedelta:
+        """No two times are nearer to each other, but where a clock is changed."""
+        return self.occurrences.apart
 
     def upcoming(self, moment: datetime, most: int, until: datetime | None = None) -> list[datetime]:
         """The next times after `moment`, at most so many, and none that is later than `until`, in UTC."""
@@ -85,6 +93,10 @@ class _Fixed:
     cron: Cron
     zone: ZoneInfo
 
+    @property
+    def apart(self) -> timedelta:
+        return self.cron.apart
+
     def after(self, moment: datetime) -> datetime | None:
         # What the clock has shown before has happened: only later times can be later moments.
         named = self.cron.following(shown_at(moment, self.zone))
@@ -102,6 +114,10 @@ class _Cadence:
 
     cron: Cron
     zone: ZoneInfo
+
+    @property
+    def apart(self) -> timedelta:
+        return self.cron.apart
 
     def after(self, moment: datetime) -> datetime | None:
         while True:
@@ -130,6 +146,10 @@ class _Interval:
     origin: datetime
     every: timedelta
 
+    @property
+    def apart(self) -> timedelta:
+        return self.every
+
     def after(self, moment: datetime) -> datetime | None:
         if moment < self.origin:
             return self.origin
@@ -143,6 +163,10 @@ class _Monthly:
     day: int
     at: time
     zone: ZoneInfo
+
+    @property
+    def apart(self) -> timedelta:
+        return timedelta(days=28)
 
     def after(self, moment: datetime) -> datetime | None:
         shown = shown_at(moment, self.zone)

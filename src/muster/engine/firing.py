@@ -13,7 +13,7 @@ MISSED_AFTER = timedelta(minutes=1)
 MOST_CAUGHT_UP = 1_000
 STARTED_AT_ONCE = 100
 _MOMENT = timedelta(microseconds=1)
-_REACHES = tuple(timedelta(minutes=8**power) for power in range(10))
+_REACHES = tuple(timedelta(minutes=2**power) for power in range(28))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,9 @@ def plan(due: DueSchedule, at: datetime) -> Plan:
 def _made_up_for(table: Timetable, misfire: str, since: datetime, until: datetime) -> list[datetime]:
     """Of those that were missed, from `since` to `until`, the ones that are started all the same."""
     match misfire:
+        case "fire_all" if until - since < MOST_CAUGHT_UP * table.apart:
+            # They are not too many, so that nothing has to be counted: the next ones are enough.
+            return table.upcoming(since - _MOMENT, STARTED_AT_ONCE, until)
         case "fire_all":
             return latest(table, since, until, MOST_CAUGHT_UP)
         case "skip":
@@ -85,13 +88,17 @@ def _made_up_for(table: Timetable, misfire: str, since: datetime, until: datetim
 def latest(table: Timetable, since: datetime, until: datetime, most: int) -> list[datetime]:
     """The last occurrences from `since` to `until`, at most so many, oldest first. Looks back further and
     further: of what may have happened millions of times, only the last matter."""
+    found: list[datetime] = []
+    end = until
     for reach in _REACHES:
         start = max(until - reach, since - _MOMENT)
-        found: deque[datetime] = deque(maxlen=most)
+        before: deque[datetime] = deque(maxlen=most - len(found))
         each = table.after(start)
-        while each is not None and each <= until:
-            found.append(each)
+        while each is not None and each <= end:
+            before.append(each)
             each = table.after(each)
+        found = [*before, *found]
         if len(found) == most or start < since:
-            return list(found)
-    return []
+            break
+        end = start
+    return found

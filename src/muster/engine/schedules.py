@@ -27,6 +27,8 @@ LOOK_EVERY = 1.0
 # An occurrence is known for so long: until then it is not started a second time, whoever asks.
 KNOWN_FOR = timedelta(days=366)
 MOST_BACKFILLED = 1_000
+# For so many seconds times are worked out before others have their turn.
+AT_A_STRETCH = 0.01
 
 log = logging.getLogger(__name__)
 
@@ -41,11 +43,12 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of a schedule that was due. `ran`: something was started. `error`: why the last that was to
-    be started could not be."""
+    """What became of a schedule that was due. `plan` None: what is due of it cannot be told, and it is left
+    alone for a while. `ran`: something was started. `error`: why the last that was to be started could not
+    be."""
 
     due: DueSchedule
-    plan: Plan
+    plan: Plan | None
     ran: bool = False
     error: str | None = None
 
@@ -221,7 +224,7 @@ class FiringPass:
         claimed = await self._schedules.claim(CLAIMED_AT_ONCE)
         if not claimed.due:
             return False
-        plans = [(due, plan(due, claimed.at)) for due in claimed.due]
+        plans = await _plans(claimed)
         ended = await asyncio.gather(
             *(self._fire(due, planned, claimed.at, asked) for due, planned in plans), return_exceptions=True
         )
@@ -229,9 +232,11 @@ class FiringPass:
         for each in ended:
             if isinstance(each, BaseException):
                 raise each
-        return not all(planned.holds for _, planned in plans)
+        return any(planned is not None and not planned.holds for _, planned in plans)
 
-    async def _fire(self, due: DueSchedule, planned: Plan, at: datetime, asked: float) -> Settled:
+    async def _fire(self, due: DueSchedule, planned: Plan | None, at: datetime, asked: float) -> Settled:
+        if planned is None:
+            return Settled(due, None, error="It cannot be told when it is due; the log says more.")
         if planned.skip_reason is not None:
             self._observer.fired(planned.skip_reason.value)
             log.info("schedule %s left out %s: %s", due.stored.id, planned.skipped_at, planned.skip_reason)
@@ -262,6 +267,28 @@ class FiringPass:
         except (Conflict, NotFound, AuthorError) as refused:
             return "refused", str(refused)
         return "duplicate" if begun.duplicate else "started", None
+
+
+async def _plans(claimed: Claimed) -> list[tuple[DueSchedule, Plan | None]]:
+    """What to do with each. None: it cannot be told. After a long absence this takes a while, so others have
+    their turn in between."""
+    loop, plans = asyncio.get_running_loop(), []
+    since = loop.time()
+    for due in claimed.due:
+        plans.append((due, _planned(due, claimed.at)))
+        if loop.time() - since >= AT_A_STRETCH:
+            await asyncio.sleep(0)
+            since = loop.time()
+    return plans
+
+
+def _planned(due: DueSchedule, at: datetime) -> Plan | None:
+    try:
+        return plan(due, at)
+    except Exception:
+        # The boundary of one schedule: a zone that is not known any more, say, stops no other.
+        log.exception("schedule %s: it cannot be told when it is due", due.stored.id)
+        return None
 
 
 def occurrence(kept: StoredSchedule, time: datetime, now: datetime) -> Once:

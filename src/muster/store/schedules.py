@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, bindparam, delete, func, or_, select, update
@@ -36,6 +37,8 @@ K = idempotency_key.c
 # Whoever has claimed a schedule and gone away holds it for no longer.
 BUSY_FOR = timedelta(seconds=5)
 HELD_FOR = timedelta(seconds=1)
+# What cannot be understood is looked at again, but not all the time.
+LEFT_ALONE_FOR = timedelta(minutes=1)
 
 AT = bindparam("at", type_=UtcTime())
 DUE = Claim(
@@ -168,7 +171,9 @@ class ScheduleRepository:
             held = lock_rows(connection, workflow_schedule, "id", list(fences), ("id", "fence"))
             mine = {row.id for row in held if row.fence == fences[row.id]}
             rows = [_settled_row(each, at) for each in settled if each.due.stored.id in mine]
-            update_rows(connection, workflow_schedule, rows, ("id",))
+            rows.sort(key=sorted)
+            for _, alike in groupby(rows, sorted):
+                update_rows(connection, workflow_schedule, list(alike), ("id",))
 
         await self._database.write(work)
 
@@ -188,25 +193,25 @@ def _noted(connection: Connection, changed: int, audit: AuditEntry, at: datetime
 
 
 def _settled_row(settled: Settled, at: datetime) -> dict[str, object]:
-    kept, plan = settled.due.stored, settled.plan
+    """The columns that have changed: what somebody has done by hand meanwhile stays."""
+    plan = settled.plan
+    row: dict[str, object] = {"id": settled.due.stored.id, "lease_until": None, "updated_at": at}
+    if plan is None:
+        return {**row, "lease_until": at + LEFT_ALONE_FOR, "last_error": settled.error}
     ended = plan.gives_up or plan.next_run_at is None
-    error = settled.error if settled.ran or settled.error else kept.last_error
+    row["status"] = INACTIVE if ended else ACTIVE
+    row["next_run_at"] = None if ended else plan.next_run_at
+    if plan.holds:
+        row["lease_until"] = at + HELD_FOR
+    if settled.ran:
+        row["last_run_at"] = at
     if plan.gives_up:
-        error = f"Switched off: {settled.due.failures} executions in a row have failed."
-    skipped_at, reason = kept.last_skipped_at, kept.last_skip_reason
+        row["last_error"] = f"Switched off: {settled.due.failures} executions in a row have failed."
+    elif settled.ran or settled.error:
+        row["last_error"] = settled.error
     if plan.skipped_at is not None:
-        skipped_at, reason = plan.skipped_at, plan.skip_reason
-    return {
-        "id": kept.id,
-        "status": INACTIVE if ended else ACTIVE,
-        "next_run_at": None if ended else plan.next_run_at,
-        "last_run_at": at if settled.ran else kept.last_run_at,
-        "last_error": error,
-        "last_skipped_at": skipped_at,
-        "last_skip_reason": reason,
-        "lease_until": at + HELD_FOR if plan.holds else None,
-        "updated_at": at,
-    }
+        row |= {"last_skipped_at": plan.skipped_at, "last_skip_reason": plan.skip_reason}
+    return row
 
 
 # --- what a claim has to know of the executions that were started ---------------------------------------

@@ -311,6 +311,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0020_schedule_version": [],
 }
 
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from muster.api.execution_shapes import REASON
 from muster.api.shapes import Request, Shape
 from muster.definitions.schedules import MOST_FAILURES
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, SkipReason, StoredSchedule
@@ -26,7 +27,9 @@ class ScheduleFields(Request):
     end_date: str | None = Field(
         default=None, description="Included. Without a time: to the end of that day."
     )
-    status: ScheduleStatus | None = None
+    status: ScheduleStatus | None = Field(
+        default=None, description="A new one is `ACTIVE`; one that is changed keeps its own."
+    )
     misfire: str | None = Field(default=None, description="`fire_once` (default), `skip` or `fire_all`.")
     overlap: str | None = Field(default=None, description="`skip` (default), `allow` or `queue`.")
     pause_after_failures: int | None = Field(
@@ -48,15 +51,14 @@ class NextBody(ScheduleFields):
     after: str | None = Field(default=None, description="Later than that; else than now.")
 
 
-class Nothing(Request):
-    """There is nothing to be said."""
-
-
 class BackfillBody(Request):
     """From when to when, both included; up to now. Without an offset: in the schedule's zone."""
 
     from_: str = Field(alias="from", examples=["2026-03-01T00:00:00"])
-    to: str = Field(examples=["2026-03-31T23:59:59"])
+    to: str = Field(
+        examples=["2026-03-31T23:59:59", "2026-03-31"], description="Without a time: to the end of that day."
+    )
+    reason: str = REASON
 
 
 class ScheduleItem(Shape):
@@ -83,6 +85,7 @@ class ScheduleItem(Shape):
     )
     last_skipped_at: datetime | None = Field(description="The last time that was left out.")
     last_skip_reason: SkipReason | None
+    version: int = Field(description="One more with each change by hand; also the `ETag`.")
     created_at: datetime
     updated_at: datetime
 
@@ -107,7 +110,7 @@ class BackfillResult(Shape):
     results: list[Backfilled]
 
 
-BODIES = (Nothing, ScheduleBody, NextBody, BackfillBody)
+BODIES = (ScheduleBody, NextBody, BackfillBody)
 
 
 def item_of(kept: StoredSchedule) -> ScheduleItem:
@@ -134,6 +137,7 @@ def item_of(kept: StoredSchedule) -> ScheduleItem:
         last_error=kept.last_error,
         last_skipped_at=kept.last_skipped_at,
         last_skip_reason=kept.last_skip_reason,
+        version=kept.version,
         created_at=kept.created_at,
         updated_at=kept.updated_at,
     )

@@ -97,9 +97,13 @@ def timezone(value: Json) -> Flaw | None:
     )
 
 
+# Names in the files of zones that mean another thing on each machine, or nothing.
+_NO_ZONES = frozenset({"localtime", "posixrules", "Factory"})
+
+
 @lru_cache(maxsize=1)
 def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return frozenset(available_timezones()) - _NO_ZONES
 
 
 @lru_cache(maxsize=1024)

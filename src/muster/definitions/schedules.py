@@ -207,13 +207,15 @@ def start_of(schedule: Schedule) -> datetime | None:
 def end_of(schedule: Schedule) -> datetime | None:
     """The last moment at which it may fire, in UTC; of a day without a time, the last of that day.
     Raises like `start_of`."""
-    text = schedule.end_date
-    if text is None:
-        return None
+    return None if schedule.end_date is None else last_moment_in(schedule.end_date, schedule.timezone)
+
+
+def last_moment_in(text: str, timezone: str) -> datetime:
+    """The same as `moment_in`; of a day without a time, its last moment there."""
     if not _is_day(text):
-        return moment_in(text, schedule.timezone)
+        return moment_in(text, timezone)
     next_day = datetime.fromisoformat(text) + timedelta(days=1)
-    return moment_in(next_day.isoformat(), schedule.timezone) - timedelta(microseconds=1)
+    return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
 
 
 def _is_day(text: str) -> bool:

@@ -34,8 +34,9 @@ class DueSchedule:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Start these, oldest first; then `next_run_at` is the first that is not settled, None if there is none.
-    What is skipped is settled before anything is started, so that whoever goes on after a crash starts the
-    same. `holds`: nothing happens before what is under way has ended. `gives_up`: switch it off instead."""
+    What is skipped, `skipped_at` the last of it, is settled before anything is started, so that whoever goes
+    on after a crash starts the same. `holds`: nothing happens before what is under way has ended. `gives_up`:
+    switch it off instead."""
 
     start: tuple[datetime, ...] = ()
     next_run_at: datetime | None = None
@@ -56,7 +57,9 @@ def plan(due: DueSchedule, at: datetime) -> Plan:
     missed = _made_up_for(table, schedule.misfire, due.due, missed_until)
     if due.due <= missed_until and due.due not in missed:
         following = missed[0] if missed else table.after(missed_until)
-        return Plan((), following, due.due, SkipReason.MISSED)
+        until = missed[0] - _MOMENT if missed else missed_until
+        skipped = latest(table, due.due, until, 1) or [due.due]
+        return Plan((), following, skipped[-1], SkipReason.MISSED)
     wanted = missed + table.upcoming(max(due.due - _MOMENT, missed_until), STARTED_AT_ONCE, at)
     if not wanted:
         return Plan((), table.after(at))

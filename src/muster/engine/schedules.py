@@ -53,15 +53,28 @@ class Settled:
     error: str | None = None
 
 
+class Archived(Conflict):
+    """Nothing starts an archived workflow by the clock."""
+
+    def __init__(self) -> None:
+        super().__init__("The workflow is archived: no schedule starts it before a version is activated")
+
+
 class Schedules(Protocol):
     """Schedules as they are kept. Every write of people's is one transaction with its audit entry."""
 
     async def create(
         self, schedule_id: str, workflow_id: str, institute_id: str, schedule: Schedule, audit: AuditEntry
-    ) -> StoredSchedule: ...
+    ) -> StoredSchedule:
+        """Raises `Archived`."""
+        ...
 
-    async def replace(self, schedule_id: str, schedule: Schedule, audit: AuditEntry) -> bool:
-        """Write it anew, to fire after now. False: there is none that was made through the API."""
+    async def replace(
+        self, schedule_id: str, schedule: Schedule, keeps: bool, expected: int | None, audit: AuditEntry
+    ) -> bool:
+        """Write it anew with version + 1, to fire after now; on or off as the schedule says or, if it keeps
+        that, as it is. False: there is none that was made through the API. Raises `Stale`, and
+        `Archived` for one that would be on."""
         ...
 
     async def delete(self, schedule_id: str, audit: AuditEntry) -> bool:
@@ -69,7 +82,8 @@ class Schedules(Protocol):
         ...
 
     async def switch(self, schedule_id: str, status: ScheduleStatus, audit: AuditEntry) -> bool:
-        """On, to fire after now, or off. False: there is none, or it has no time left."""
+        """On, to fire after now, or off. False: there is none, or it has no time left. Raises `Archived` for
+        one that would be on."""
         ...
 
     async def get(self, institute_id: str | None, schedule_id: str) -> StoredSchedule | None: ...
@@ -82,8 +96,12 @@ class Schedules(Protocol):
         status: ScheduleStatus | None = None,
     ) -> tuple[Sequence[StoredSchedule], str | None]: ...
 
-    async def ran(self, schedule_id: str) -> None:
+    async def ran(self, schedule_id: str, audit: AuditEntry) -> None:
         """It was started by hand just now."""
+        ...
+
+    async def note(self, audit: AuditEntry) -> None:
+        """Write down what somebody did with it that changes nothing of it."""
         ...
 
     async def claim(self, most: int) -> Claimed:
@@ -116,18 +134,26 @@ class Scheduling:
         self._ids, self._wake = ids, wake
 
     async def create(self, workflow: str, schedule: Schedule, actor: Caller) -> StoredSchedule:
-        """Raises `NotFound` if there is no such workflow."""
+        """Raises `NotFound` if there is no such workflow, `Archived` if it is."""
         found, schedule_id = await self._library.workflow(workflow, actor), self._ids.new()
         audit = _audit(schedule_id, "create", actor, found.institute_id)
         made = await self._schedules.create(schedule_id, found.id, found.institute_id, schedule, audit)
         self._wake()
         return made
 
-    async def replace(self, schedule_id: str, schedule: Schedule, actor: Caller) -> StoredSchedule:
-        """Raises `Conflict` for one that comes from a definition."""
+    async def replace(
+        self,
+        schedule_id: str,
+        schedule: Schedule,
+        actor: Caller,
+        expected: int | None = None,
+        keeps_status: bool = False,
+    ) -> StoredSchedule:
+        """Raises `Conflict` for one that comes from a definition, `Archived`, `Stale` if `expected` is not
+        its version any more."""
         kept = await self._own(schedule_id, actor)
         audit = _audit(schedule_id, "replace", actor, kept.institute_id)
-        if not await self._schedules.replace(schedule_id, schedule, audit):
+        if not await self._schedules.replace(schedule_id, schedule, keeps_status, expected, audit):
             raise _no_schedule(schedule_id)
         self._wake()
         return await self.get(schedule_id, actor)
@@ -140,12 +166,14 @@ class Scheduling:
         ):
             raise _no_schedule(schedule_id)
 
-    async def switch(self, schedule_id: str, status: ScheduleStatus, actor: Caller) -> StoredSchedule:
+    async def switch(
+        self, schedule_id: str, status: ScheduleStatus, actor: Caller, reason: str = ""
+    ) -> StoredSchedule:
         """On or off. What would have fired while it was off is not made up for. Raises `Conflict` if it has
-        no time left."""
+        no time left, `Archived`."""
         kept = await self.get(schedule_id, actor)
         action = "activate" if status is ScheduleStatus.ACTIVE else "deactivate"
-        audit = _audit(schedule_id, action, actor, kept.institute_id)
+        audit = _audit(schedule_id, action, actor, kept.institute_id, _because(reason))
         if not await self._schedules.switch(schedule_id, status, audit):
             await self.get(schedule_id, actor)
             raise Conflict("The schedule has no time left: its `endDate` is over")
@@ -164,15 +192,22 @@ class Scheduling:
         workflow_id = None if workflow is None else (await self._library.workflow(workflow, actor)).id
         return await self._schedules.list(actor.institute_id, page, workflow_id, status)
 
-    async def run(self, schedule_id: str, actor: Caller, now: datetime) -> Begun:
+    async def run(self, schedule_id: str, actor: Caller, now: datetime, reason: str = "") -> Begun:
         """Start its workflow now, whatever its times and whatever is under way."""
         kept = await self.get(schedule_id, actor)
         begun = await self._control.start(_start(kept, now, "manual"), actor, trigger_id=kept.id)
-        await self._schedules.ran(schedule_id)
+        details = {"executionId": begun.id, **_because(reason)}
+        await self._schedules.ran(schedule_id, _audit(kept.id, "run", actor, kept.institute_id, details))
         return begun
 
     async def backfill(
-        self, schedule_id: str, first: datetime, last: datetime, actor: Caller, now: datetime
+        self,
+        schedule_id: str,
+        first: datetime,
+        last: datetime,
+        actor: Caller,
+        now: datetime,
+        reason: str = "",
     ) -> Sequence[tuple[datetime, Begun]]:
         """Start what it names from `first` to `last`, both included, oldest first. Durable when this returns.
         What was started before, by the clock or by hand, is not started again. Raises `Conflict` for more
@@ -182,7 +217,16 @@ class Scheduling:
         times = table.upcoming(first - timedelta(microseconds=1), MOST_BACKFILLED + 1, last)
         if len(times) > MOST_BACKFILLED:
             raise Conflict(f"There are more than {MOST_BACKFILLED} times in that range: take a shorter one")
-        begun = await asyncio.gather(*(self._backfilled(kept, each, actor, now) for each in times))
+        starts = (self._backfilled(kept, each, actor, now) for each in times)
+        ended = await asyncio.gather(*starts, return_exceptions=True)
+        begun = [each for each in ended if not isinstance(each, BaseException)]
+        # Also if some could not be started: the others were.
+        started = sum(not each.duplicate for each in begun)
+        details = {"from": _utc(first), "to": _utc(last), "started": started, **_because(reason)}
+        await self._schedules.note(_audit(kept.id, "backfill", actor, kept.institute_id, details))
+        for each in ended:
+            if isinstance(each, BaseException):
+                raise each
         return tuple(zip(times, begun, strict=True))
 
     async def _backfilled(self, kept: StoredSchedule, time: datetime, actor: Caller, now: datetime) -> Begun:
@@ -328,5 +372,11 @@ def _no_schedule(schedule_id: str) -> NotFound:
     return NotFound(f"There is no schedule {schedule_id[:200]!r}")
 
 
-def _audit(schedule_id: str, action: str, actor: Caller, tenant: str) -> AuditEntry:
-    return AuditEntry("workflow_schedule", schedule_id, action, actor.name, tenant)
+def _because(reason: str) -> JsonObject:
+    return {"reason": reason} if reason else {}
+
+
+def _audit(
+    schedule_id: str, action: str, actor: Caller, tenant: str, details: JsonObject | None = None
+) -> AuditEntry:
+    return AuditEntry("workflow_schedule", schedule_id, action, actor.name, tenant, details or {})

@@ -30,7 +30,7 @@ class SkipReason(StrEnum):
 class StoredSchedule:
     """`schedule.status` is how it stands. `next_run_at` None: it is off. Failures are counted from
     `activated_at` on. `last_error` is why it could not start its workflow, or else what the last execution
-    that ended failed with."""
+    that ended failed with. `version` counts what people have changed."""
 
     id: str
     workflow_id: str
@@ -45,6 +45,7 @@ class StoredSchedule:
     activated_at: datetime
     created_at: datetime
     updated_at: datetime
+    version: int
 
     @property
     def is_active(self) -> bool:

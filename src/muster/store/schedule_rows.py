@@ -58,6 +58,7 @@ def new_row(
         "institute_id": institute_id,
         "origin": origin.value,
         "fence": 0,
+        "version": 1,
         "created_at": at,
         **content(schedule, at),
     }
@@ -95,6 +96,7 @@ def stored(row: Row[Any]) -> StoredSchedule:
         activated_at=row.activated_at,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        version=row.version,
     )
 
 

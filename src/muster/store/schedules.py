@@ -6,15 +6,16 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, or_, select, update
 
+from muster.definitions.ports import Stale
 from muster.definitions.timetables import timetable
 from muster.engine.firing import DueSchedule
-from muster.engine.schedules import Claimed, Settled, occurrence
+from muster.engine.schedules import Archived, Claimed, Settled, occurrence
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, StoredSchedule
 from muster.model.stored import AuditEntry, Page
-from muster.model.workflow import Schedule
+from muster.model.workflow import Schedule, WorkflowStatus
 from muster.store.audit import add_audit
 from muster.store.database import Database
 from muster.store.dialect import Claim, insert_rows, lock_rows, now, update_rows
@@ -28,7 +29,7 @@ from muster.store.schedule_rows import (
     schedule_of_row,
     stored,
 )
-from muster.store.tables import ID_LENGTH, idempotency_key, workflow_execution, workflow_schedule
+from muster.store.tables import ID_LENGTH, idempotency_key, workflow, workflow_execution, workflow_schedule
 from muster.store.types import UtcTime, is_storable
 
 S = workflow_schedule.c
@@ -64,6 +65,7 @@ class ScheduleRepository:
     ) -> StoredSchedule:
         def work(connection: Connection) -> StoredSchedule:
             at = now(connection)
+            _refuse_archived(connection, workflow_id)
             row = new_row(schedule_id, workflow_id, institute_id, ScheduleOrigin.API, schedule, at)
             insert_rows(connection, workflow_schedule, [row])
             add_audit(connection, audit, at)
@@ -71,11 +73,22 @@ class ScheduleRepository:
 
         return await self._database.write(work)
 
-    async def replace(self, schedule_id: str, schedule: Schedule, audit: AuditEntry) -> bool:
+    async def replace(
+        self, schedule_id: str, schedule: Schedule, keeps: bool, expected: int | None, audit: AuditEntry
+    ) -> bool:
         def work(connection: Connection) -> bool:
             at = now(connection)
-            mine = (S.id == schedule_id, S.origin == ScheduleOrigin.API.value)
-            changed = update(workflow_schedule).where(*mine).values({**content(schedule, at), **TAKEN_BACK})
+            is_archived = _is_archived(connection, schedule_id)
+            row = _held(connection, schedule_id)
+            if row is None or row.origin != ScheduleOrigin.API:
+                return False
+            if expected not in (None, row.version):
+                raise Stale(row.version)
+            written = replace(schedule, status=row.status) if keeps else schedule
+            if is_archived and written.status == ACTIVE:
+                raise Archived
+            values = {**content(written, at), **TAKEN_BACK, "version": row.version + 1}
+            changed = update(workflow_schedule).where(S.id == schedule_id).values(values)
             return _noted(connection, connection.execute(changed).rowcount, audit, at)
 
         return await self._database.write(work)
@@ -91,16 +104,19 @@ class ScheduleRepository:
     async def switch(self, schedule_id: str, status: ScheduleStatus, audit: AuditEntry) -> bool:
         def work(connection: Connection) -> bool:
             at = now(connection)
-            held = select(workflow_schedule).where(S.id == schedule_id).with_for_update()
-            row = connection.execute(held).first()
+            is_archived = _is_archived(connection, schedule_id)
+            row = _held(connection, schedule_id)
             if row is None:
                 return False
             if row.status == status:
                 return True
+            if is_archived and status == ACTIVE:
+                raise Archived
             following = timetable(schedule_of_row(row)).after(at) if status == ACTIVE else None
             if status == ACTIVE and following is None:
                 return False
             values = {"status": status.value, "next_run_at": following, "updated_at": at, **TAKEN_BACK}
+            values |= {"version": row.version + 1}
             if status == ACTIVE:
                 values |= {"activated_at": at, "last_error": None}
             changed = update(workflow_schedule).where(S.id == schedule_id).values(values)
@@ -144,14 +160,18 @@ class ScheduleRepository:
 
         return await self._database.read(work)
 
-    async def ran(self, schedule_id: str) -> None:
+    async def ran(self, schedule_id: str, audit: AuditEntry) -> None:
         def work(connection: Connection) -> None:
             at = now(connection)
             connection.execute(
                 update(workflow_schedule).where(S.id == schedule_id).values(last_run_at=at, updated_at=at)
             )
+            add_audit(connection, audit, at)
 
         await self._database.write(work)
+
+    async def note(self, audit: AuditEntry) -> None:
+        await self._database.write(lambda connection: add_audit(connection, audit, now(connection)))
 
     async def claim(self, most: int) -> Claimed:
         def work(connection: Connection) -> Claimed:
@@ -184,6 +204,26 @@ class ScheduleRepository:
             return None if found is None else found - at
 
         return await self._database.read(work)
+
+
+def _is_archived(connection: Connection, schedule_id: str) -> bool:
+    """Whether its workflow is. Holds the workflow's row, before its schedules', as archiving does."""
+    of = select(S.workflow_id).where(S.id == schedule_id).scalar_subquery()
+    return _status(connection, workflow.c.id == of) == WorkflowStatus.ARCHIVED
+
+
+def _refuse_archived(connection: Connection, workflow_id: str) -> None:
+    if _status(connection, workflow.c.id == workflow_id) == WorkflowStatus.ARCHIVED:
+        raise Archived
+
+
+def _status(connection: Connection, which: ColumnElement[bool]) -> str | None:
+    status: str | None = connection.execute(select(workflow.c.status).where(which).with_for_update()).scalar()
+    return status
+
+
+def _held(connection: Connection, schedule_id: str) -> Row[Any] | None:
+    return connection.execute(select(workflow_schedule).where(S.id == schedule_id).with_for_update()).first()
 
 
 def _noted(connection: Connection, changed: int, audit: AuditEntry, at: datetime) -> bool:

@@ -25,7 +25,7 @@ def due(at: datetime = NOON, cron: str = "*/10 * * * *", **facts: object) -> Due
     held = {name: facts.pop(name) for name in ("runs", "failures", "is_started") if name in facts}
     schedule = Schedule("CRON", cron_expression=cron, **facts)  # type: ignore[arg-type]  # as each test says
     stored = StoredSchedule(
-        "s", "w", "", ScheduleOrigin.API, schedule, at, None, None, None, None, NOON, NOON, NOON
+        "s", "w", "", ScheduleOrigin.API, schedule, at, None, None, None, None, NOON, NOON, NOON, 1
     )
     return DueSchedule(stored, at, 1, **held)  # type: ignore[arg-type]  # likewise
 
@@ -134,3 +134,11 @@ def test_the_latest_are_found_without_going_through_all(cron: str) -> None:
     if cron != "* * * * * *":
         every = table.upcoming(since - timedelta(microseconds=1), 200_000)
         assert latest(table, since, until, 4) == [each for each in every if each <= until][-4:]
+
+
+@pytest.mark.parametrize(
+    ("misfire", "last"), [("skip", NOON - 10 * MINUTE), ("fire_once", NOON - 20 * MINUTE)]
+)
+def test_of_what_an_outage_left_out_the_last_is_told(misfire: str, last: datetime) -> None:
+    planned = plan(due(NOON - 3 * HOUR, misfire=misfire), NOON)
+    assert (planned.skip_reason, planned.skipped_at) == (SkipReason.MISSED, last)

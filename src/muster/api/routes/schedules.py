@@ -1,6 +1,6 @@
 """Schedules: what starts workflows by the clock."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -8,19 +8,19 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
-from muster.api.execution_shapes import Started
+from muster.api.execution_shapes import Reason, Started
 from muster.api.guard import Editor, Operator, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, Refused, wrong
-from muster.api.reading import read_body, read_optional_body, read_value
+from muster.api.reading import read_body, read_if_match, read_optional_body, read_value
+from muster.api.routes.workflows import IF_MATCH
 from muster.api.schedule_shapes import (
     BackfillBody,
     Backfilled,
     BackfillResult,
     NextBody,
     NextTimes,
-    Nothing,
     ScheduleBody,
     ScheduleItem,
     SchedulePage,
@@ -28,13 +28,13 @@ from muster.api.schedule_shapes import (
 )
 from muster.api.strict import StrictRoute
 from muster.definitions.problems import Problems
-from muster.definitions.schedules import moment_in, read_schedule
+from muster.definitions.schedules import last_moment_in, moment_in, read_schedule
 from muster.definitions.timetables import EPOCH, timetable
 from muster.engine.ports import Begun
 from muster.engine.schedules import MOST_BACKFILLED
 from muster.model.access import Role
 from muster.model.json import Json, JsonObject
-from muster.model.schedule import ScheduleStatus
+from muster.model.schedule import ScheduleStatus, StoredSchedule
 from muster.model.workflow import Schedule
 
 router = APIRouter(route_class=StrictRoute, tags=["schedules"])
@@ -55,15 +55,24 @@ _WRITING = (
     Code.UNAVAILABLE,
     Code.OUTCOME_UNKNOWN,
 )
-_SWITCHING = (*_WRITING, Code.CONFLICT)
-_NOTHING = json_body(Nothing, {})
+_DELETING = (Code.NOT_FOUND, Code.CONFLICT, Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN)
+_SWITCHING = (*_DELETING, Code.INVALID_BODY, Code.UNSUPPORTED_MEDIA_TYPE)
+_ETAG = {"ETag": {"description": "The schedule's version.", "schema": {"type": "string"}}}
+_WHY = json_body(Reason, {"reason": "the bank is closed"})
 
 
 @router.post(
     PATH,
     summary="Make a schedule",
     **described(
-        ScheduleItem, *_WRITING, role=Role.EDITOR, status=201, body=json_body(ScheduleBody, _EXAMPLE)
+        ScheduleItem,
+        *_WRITING,
+        Code.CONFLICT,
+        role=Role.EDITOR,
+        status=201,
+        body=json_body(ScheduleBody, _EXAMPLE),
+        headers=_ETAG,
+        notes="Not for a workflow that is archived (409).",
     ),
 )
 async def create_schedule(request: Request, caller: Editor, parts: Given) -> Response:
@@ -71,7 +80,7 @@ async def create_schedule(request: Request, caller: Editor, parts: Given) -> Res
     workflow = body.get("workflowId")
     if not isinstance(workflow, str):
         raise wrong("/workflowId", "There should be a `workflowId`: a workflow's id or key.", "MISSING")
-    return answer(item_of(await parts.scheduling.create(workflow, _schedule(body), caller)), 201)
+    return _shown(await parts.scheduling.create(workflow, _schedule(body), caller), 201)
 
 
 @router.get(
@@ -123,10 +132,10 @@ async def next_times_of(request: Request, caller: Viewer, parts: Given) -> Respo
 @router.get(
     f"{PATH}/{{id}}",
     summary="Read a schedule",
-    **described(ScheduleItem, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER),
+    **described(ScheduleItem, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER, headers=_ETAG),
 )
 async def get_schedule(id: Id, caller: Viewer, parts: Given) -> Response:
-    return answer(item_of(await parts.scheduling.get(id, caller)))
+    return _shown(await parts.scheduling.get(id, caller))
 
 
 @router.put(
@@ -136,12 +145,17 @@ async def get_schedule(id: Id, caller: Viewer, parts: Given) -> Response:
         ScheduleItem,
         *_WRITING,
         Code.CONFLICT,
+        Code.INVALID_PARAMETER,
+        Code.STALE_VERSION,
         role=Role.EDITOR,
         body=json_body(ScheduleBody, _EXAMPLE),
-        notes="All of it. One that comes from a definition is changed there (409).",
+        headers=_ETAG,
+        notes="All of it; without `status` it stays on or off, as it is. One that comes from a definition is "
+        "changed there (409)." + IF_MATCH,
     ),
 )
 async def replace_schedule(id: Id, request: Request, caller: Editor, parts: Given) -> Response:
+    expected = read_if_match(request)
     body = _fields(await read_value(request, parts.body_limit))
     kept = await parts.scheduling.get(id, caller)
     workflow = body.get("workflowId")
@@ -149,7 +163,8 @@ async def replace_schedule(id: Id, request: Request, caller: Editor, parts: Give
         named = await parts.library.workflow(str(workflow), caller)
         if named.id != kept.workflow_id:
             raise wrong("/workflowId", "A schedule stays with its workflow: make another one.")
-    return answer(item_of(await parts.scheduling.replace(id, _schedule(body), caller)))
+    keeps_status = body.get("status") is None
+    return _shown(await parts.scheduling.replace(id, _schedule(body), caller, expected, keeps_status))
 
 
 @router.delete(
@@ -157,7 +172,7 @@ async def replace_schedule(id: Id, request: Request, caller: Editor, parts: Give
     summary="Delete a schedule",
     **described(
         None,
-        *_SWITCHING,
+        *_DELETING,
         role=Role.EDITOR,
         status=204,
         notes="One that comes from a definition is removed there (409).",
@@ -175,24 +190,26 @@ async def delete_schedule(id: Id, caller: Editor, parts: Given) -> Response:
         ScheduleItem,
         *_SWITCHING,
         role=Role.OPERATOR,
-        body=_NOTHING,
+        body=_WHY,
         body_optional=True,
-        notes="It fires at its next time; what passed while it was off is not made up for.",
+        headers=_ETAG,
+        notes="It fires at its next time; what passed while it was off is not made up for. Not while its "
+        "workflow is archived (409).",
     ),
 )
-async def activate_schedule(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
-    await read_optional_body(request, Nothing, parts.body_limit)
-    return answer(item_of(await parts.scheduling.switch(id, ScheduleStatus.ACTIVE, caller)))
+async def activate_schedule(request: Request, id: Id, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Reason, parts.body_limit)
+    return _shown(await parts.scheduling.switch(id, ScheduleStatus.ACTIVE, caller, body.reason))
 
 
 @router.post(
     f"{PATH}/{{id}}/deactivate",
     summary="Switch a schedule off",
-    **described(ScheduleItem, *_SWITCHING, role=Role.OPERATOR, body=_NOTHING, body_optional=True),
+    **described(ScheduleItem, *_SWITCHING, role=Role.OPERATOR, body=_WHY, body_optional=True, headers=_ETAG),
 )
-async def deactivate_schedule(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
-    await read_optional_body(request, Nothing, parts.body_limit)
-    return answer(item_of(await parts.scheduling.switch(id, ScheduleStatus.INACTIVE, caller)))
+async def deactivate_schedule(request: Request, id: Id, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Reason, parts.body_limit)
+    return _shown(await parts.scheduling.switch(id, ScheduleStatus.INACTIVE, caller, body.reason))
 
 
 @router.post(
@@ -203,14 +220,14 @@ async def deactivate_schedule(id: Id, request: Request, caller: Operator, parts:
         *_SWITCHING,
         role=Role.OPERATOR,
         status=202,
-        body=_NOTHING,
+        body=_WHY,
         body_optional=True,
         notes="Whatever its times are, and whatever is under way. Its next time stays.",
     ),
 )
-async def run_schedule(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
-    await read_optional_body(request, Nothing, parts.body_limit)
-    begun = await parts.scheduling.run(id, caller, parts.clock.now())
+async def run_schedule(request: Request, id: Id, caller: Operator, parts: Given) -> Response:
+    body = await read_optional_body(request, Reason, parts.body_limit)
+    begun = await parts.scheduling.run(id, caller, parts.clock.now(), body.reason)
     return answer(Started(execution_id=begun.id, status=begun.status), 202)
 
 
@@ -243,7 +260,8 @@ async def next_times(
 async def backfill(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_body(request, BackfillBody, parts.body_limit)
     schedule = (await parts.scheduling.get(id, caller)).schedule
-    first, last = _moment(body.from_, schedule, "/from"), _moment(body.to, schedule, "/to")
+    first = _moment(body.from_, schedule, "/from")
+    last = _moment(body.to, schedule, "/to", last_moment_in)
     now = parts.clock.now()
     if first < EPOCH:
         raise wrong("/from", f"`from` is too early: nothing is filled up before {EPOCH:%Y-%m-%d}.")
@@ -251,7 +269,7 @@ async def backfill(id: Id, request: Request, caller: Operator, parts: Given) -> 
         raise wrong("/to", "`to` is before `from`.")
     if last > now:
         raise wrong("/to", "`to` is not over yet: what is still to come is started when its time comes.")
-    begun = await parts.scheduling.backfill(id, first, last, caller, now)
+    begun = await parts.scheduling.backfill(id, first, last, caller, now, body.reason)
     return answer(BackfillResult(results=_backfilled(begun)), 202)
 
 
@@ -279,9 +297,15 @@ def _schedule(fields: JsonObject) -> Schedule:
     return schedule
 
 
-def _moment(value: Json, schedule: Schedule, pointer: str) -> datetime:
+def _shown(kept: StoredSchedule, status: int = 200) -> Response:
+    return answer(item_of(kept), status, {"ETag": f'"{kept.version}"'})
+
+
+def _moment(
+    value: Json, schedule: Schedule, pointer: str, read: Callable[[str, str], datetime] = moment_in
+) -> datetime:
     try:
-        return moment_in(str(value), schedule.timezone)
+        return read(str(value), schedule.timezone)
     except (ValueError, OverflowError):
         said = f"`{str(value)[:100]}` is not a time; write it as `2026-01-31T09:00:00`."
         raise wrong(pointer, said, "INVALID_TIME") from None

@@ -83,6 +83,8 @@ workflow_schedule = new_table(
     # Until then somebody is busy with it.
     Column("lease_until", UtcTime),
     Column("fence", BigInteger, nullable=False),
+    # Counts what people changed.
+    Column("version", Integer, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
     PrimaryKeyConstraint("id"),

@@ -312,6 +312,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0020_schedule_version": [],
+    "0021_archived_schedules": [],
 }
 
 

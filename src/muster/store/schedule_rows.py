@@ -128,9 +128,35 @@ def replace_defined(
 
 
 def switch_off_all(connection: Connection, workflow_id: str, at: datetime) -> None:
-    """Nothing starts a workflow by the clock any more."""
-    off = {"status": INACTIVE, "next_run_at": None, "updated_at": at, **TAKEN_BACK}
-    connection.execute(update(workflow_schedule).where(S.workflow_id == workflow_id).values(off))
+    """Nothing starts a workflow by the clock any more, until it is active again."""
+    mine = (S.workflow_id == workflow_id, S.status == ACTIVE)
+    off = {**switched_off(at), "archived_at": at}
+    connection.execute(update(workflow_schedule).where(*mine).values(off))
+
+
+def switch_on_again(connection: Connection, workflow_id: str, at: datetime) -> None:
+    """Let those fire after `at` that were switched off because their workflow was archived, and not by
+    somebody."""
+    mine = (S.workflow_id == workflow_id, S.archived_at.is_not(None))
+    held = select(workflow_schedule).where(*mine).order_by(S.id).with_for_update()
+    for row in connection.execute(held).all():
+        on = switched_on(schedule_of_row(row), at) or {"archived_at": None, "updated_at": at}
+        connection.execute(update(workflow_schedule).where(S.id == row.id).values(on))
+
+
+def switched_off(at: datetime) -> dict[str, object]:
+    """The columns of one that fires no more."""
+    return {"status": INACTIVE, "next_run_at": None, "archived_at": None, "updated_at": at, **TAKEN_BACK}
+
+
+def switched_on(schedule: Schedule, at: datetime) -> dict[str, object] | None:
+    """The columns of one that fires after `at`, and counts its failures from then. None: it has no time
+    left."""
+    following = timetable(schedule).after(at)
+    if following is None:
+        return None
+    on = {"status": ACTIVE, "next_run_at": following, "activated_at": at, "last_error": None}
+    return {**on, "archived_at": None, "updated_at": at, **TAKEN_BACK}
 
 
 def _declared(row: Row[Any]) -> Schedule:

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, or_, select, update
 
 from muster.definitions.ports import Stale
-from muster.definitions.timetables import timetable
 from muster.engine.firing import DueSchedule
 from muster.engine.schedules import Archived, Claimed, Settled, occurrence
 from muster.engine.state import FINAL, ExecutionStatus
@@ -28,6 +27,8 @@ from muster.store.schedule_rows import (
     new_row,
     schedule_of_row,
     stored,
+    switched_off,
+    switched_on,
 )
 from muster.store.tables import ID_LENGTH, idempotency_key, workflow, workflow_execution, workflow_schedule
 from muster.store.types import UtcTime, is_storable
@@ -88,6 +89,8 @@ class ScheduleRepository:
             if is_archived and written.status == ACTIVE:
                 raise Archived
             values = {**content(written, at), **TAKEN_BACK, "version": row.version + 1}
+            if not keeps:
+                values["archived_at"] = None
             changed = update(workflow_schedule).where(S.id == schedule_id).values(values)
             return _noted(connection, connection.execute(changed).rowcount, audit, at)
 
@@ -108,17 +111,14 @@ class ScheduleRepository:
             row = _held(connection, schedule_id)
             if row is None:
                 return False
-            if row.status == status:
+            if row.status == status and row.archived_at is None:
                 return True
             if is_archived and status == ACTIVE:
                 raise Archived
-            following = timetable(schedule_of_row(row)).after(at) if status == ACTIVE else None
-            if status == ACTIVE and following is None:
+            values = switched_on(schedule_of_row(row), at) if status == ACTIVE else switched_off(at)
+            if values is None:
                 return False
-            values = {"status": status.value, "next_run_at": following, "updated_at": at, **TAKEN_BACK}
-            values |= {"version": row.version + 1}
-            if status == ACTIVE:
-                values |= {"activated_at": at, "last_error": None}
+            values["version"] = row.version + 1
             changed = update(workflow_schedule).where(S.id == schedule_id).values(values)
             return _noted(connection, connection.execute(changed).rowcount, audit, at)
 

@@ -36,7 +36,7 @@ from muster.store.dialect import insert_rows, violated_key
 from muster.store.dialect import now as database_now
 from muster.store.graphs import edge_rows, node_rows
 from muster.store.paging import read_page
-from muster.store.schedule_rows import replace_defined, switch_off_all
+from muster.store.schedule_rows import replace_defined, switch_off_all, switch_on_again
 from muster.store.tables import (
     ID_LENGTH,
     NAME_LENGTH,
@@ -289,6 +289,7 @@ def _begin_to_apply(connection: Connection, workflow_id: str, version_id: int, d
     tenant: str = connection.execute(whose).scalar_one()
     at = database_now(connection)
     replace_defined(connection, workflow_id, tenant, version_id, schedules_of(document), at)
+    switch_on_again(connection, workflow_id, at)
     replace_triggers(connection, workflow_id, tenant, triggers_in(nodes_of(document)), at)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from muster.definitions.timetables import Timetable, timetable
 from muster.engine.firing import MOST_CAUGHT_UP, STARTED_AT_ONCE, DueSchedule, Plan, plan
-from muster.model.schedule import ScheduleOrigin, StoredSchedule
+from muster.model.schedule import ScheduleOrigin, SkipReason, StoredSchedule
 from muster.model.workflow import Schedule
 
 SINCE = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -17,7 +17,7 @@ CRONS = ("* * * * *", "*/5 * * * *", "*/30 * * * * *", "* * * * * *", "0 * * * *
 
 def planned(schedule: Schedule, due: datetime) -> Plan:
     stored = StoredSchedule(
-        "s", "w", "", ScheduleOrigin.API, schedule, due, None, None, None, None, SINCE, SINCE, SINCE
+        "s", "w", "", ScheduleOrigin.API, schedule, due, None, None, None, None, SINCE, SINCE, SINCE, 1
     )
     return plan(DueSchedule(stored, due, 1), BACK)
 
@@ -34,7 +34,7 @@ def test_planning_looks_at_few_times(cron: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Timetable, "after", counted)
     schedule = Schedule("CRON", cron_expression=cron, misfire="fire_all", overlap="allow")
     first = planned(schedule, SINCE)
-    assert (first.start, first.skipped_at) == ((), SINCE)
+    assert (first.start, first.skip_reason) == ((), SkipReason.MISSED)
     assert looks < 2.2 * MOST_CAUGHT_UP
     assert first.next_run_at is not None
     looks = 0

@@ -87,6 +87,8 @@ workflow_schedule = new_table(
     Column("version", Integer, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Column("updated_at", UtcTime, nullable=False),
+    # It went off with its workflow, and goes on with it. NULL: it is on, or somebody switched it off.
+    Column("archived_at", UtcTime),
     PrimaryKeyConstraint("id"),
     ForeignKeyConstraint(["workflow_id"], ["workflow.id"], name="fk_workflow_schedule_workflow"),
     # What comes due. One that is off has no next time, so that MariaDB finds as little.

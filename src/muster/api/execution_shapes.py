@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, RootModel
 
-from muster.api.shapes import ProblemEntry, Request, Shape, is_none
+from muster.api.shapes import Context, Known, ProblemEntry, Request, Shape, is_none
 
 REASON = Field(default="", max_length=2000, description="Why; it is kept in the audit log.")
 
@@ -21,7 +21,7 @@ class Execute(Request):
     workflow_id: str | None = Field(default=None, description="The workflow's id, or its key.")
     key: str | None = Field(default=None, description="The workflow's key.")
     version: int | None = Field(default=None, ge=1, le=2_147_483_647)
-    context: dict[str, JsonValue] = Field(default_factory=dict)
+    context: Context = Field(default_factory=dict)
     tags: list[Tag] = Field(default_factory=list, max_length=50)
     idempotency_key: str | None = Field(
         default=None,
@@ -79,7 +79,7 @@ class ExecutionError(Shape):
 class Ended(Started):
     """The answer to `?wait=`: the result, or how far it is when the time is over."""
 
-    output: JsonValue
+    output: Known
     error: ExecutionError | None
 
 

@@ -62,7 +62,7 @@ async def _ended(fired: Fired, parts: Parts, institute_id: str | None, wait: flo
     if came.status not in FINAL:
         return None
     ended = outcome_of(fired.execution_id, came)
-    return FiredAndEnded(**ended.model_dump(), idempotency_key=fired.key)
+    return FiredAndEnded(**dict(ended), idempotency_key=fired.key)
 
 
 def _told(decision: Decision) -> JsonObject:

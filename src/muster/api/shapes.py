@@ -1,12 +1,17 @@
 """What callers send and get, as types: the OpenAPI document is made from these."""
 
 from datetime import datetime
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from muster.definitions.names import KEY, KEY_RULE
 from muster.model.workflow import WorkflowKind, WorkflowStatus, WorkflowType
+
+# What is known to be JSON: to look at each value of it again takes longer than to read it did.
+Known: TypeAlias = Any
+Context: TypeAlias = dict[str, Any]
 
 
 def is_none(value: object) -> bool:

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, JsonValue, RootModel
 
 from muster.api.execution_shapes import ExecutionError, Rejected
-from muster.api.shapes import ProblemEntry, Request, Shape, is_none
+from muster.api.shapes import Context, Known, ProblemEntry, Request, Shape, is_none
 
 NAME_LENGTH = 255
 
@@ -75,7 +75,7 @@ class Fire(Request):
     trigger_id: str | None = None
     event_name: str | None = Field(default=None, min_length=1, max_length=NAME_LENGTH)
     event_id: str | None = Field(default=None, min_length=1, max_length=1_000)
-    context: dict[str, JsonValue] = Field(default_factory=dict)
+    context: Context = Field(default_factory=dict)
 
 
 TRIGGER = Field(default=None, exclude_if=is_none, description="In `results`: which trigger's this is.")
@@ -94,7 +94,7 @@ class Fired(Shape):
 class FiredAndEnded(Fired):
     """The answer to `?wait=` once the execution has ended."""
 
-    output: JsonValue
+    output: Known
     error: ExecutionError | None
 
 

@@ -83,19 +83,24 @@ def allow_bits(bits: int) -> None:
         raise LimitError(f"this would make a number of more than {DIGITS:,} digits")
 
 
+_PLAIN = frozenset((int, float, bool, type(None)))
+
+
 def weight(value: object, most: int = OUTPUT) -> int:
     """About how many characters a value takes as JSON; counting ends soon after `most`."""
     total = 0
     waiting = [value]
     while waiting and total <= most:
         part = waiting.pop()
-        if type(part) is str:
+        if type(part) in _PLAIN:  # first: most are, and to ask for a `Mapping` takes long
+            total += 4
+        elif type(part) is str:
             total += len(part) + 2
         elif type(part) is list:
             total += 2 + len(part)
             waiting.extend(part if len(part) <= most else part[:most])
         elif type(part) is dict or isinstance(part, Mapping):
-            total += 2 + sum(len(key) + 4 for key in part)
+            total += 2 + sum(map(len, part)) + 4 * len(part)
             waiting.extend(part.values())
         else:
             total += 4

@@ -22,6 +22,8 @@ from muster.store.types import JsonText, json_text
 V = large_value.c
 PART = 512 * 1024
 KEY = ("execution_id", "sha256", "part")
+LONGEST_NUMBER = 330  # a float that is spelled out
+PLAIN = frozenset((int, float, bool, type(None)))
 Place = tuple[str, ...]
 # What stays even if it is large: it is made of values, and is none itself.
 OF_EXECUTIONS = frozenset[Place](
@@ -72,27 +74,30 @@ class Laying:
         insert_new(connection, large_value, parts, KEY)
 
     def _text(self, execution_id: str, value: Json, place: Place, places: list[Place]) -> JsonText:
-        text = json_text(value)
-        if MARK in text or _is_large(text):
-            text = json_text(self._lighter(execution_id, value, text, place, places))
-        return JsonText(text)
+        if not is_surely_small(value):
+            value = self._lighter(execution_id, value, place, places)
+        return JsonText(json_text(value))
 
-    def _lighter(self, execution_id: str, value: Json, text: str, place: Place, places: list[Place]) -> Json:
-        """The value, which is `text`, without what is large in it. Of an object its large members go, or
-        else all of it: so what is an output's member and a variable too is kept once."""
+    def _lighter(self, execution_id: str, value: Json, place: Place, places: list[Place]) -> Json:
+        """The value without what is large in it. Of an object its large members go, or else all of it: so
+        what is an output's member and a variable too is kept once. Members first: whatever is in them, no
+        text is made of it for every level above it."""
         if isinstance(value, Aside):
             places.append(place)
             return value
-        if self._is_bookkeeping(place) or (MARK not in text and not _is_large(text)):
+        if self._is_bookkeeping(place):
             return value
         if isinstance(value, dict):
             before = len(places)
             lighter: dict[str, Json] = {
-                name: self._lighter(execution_id, member, json_text(member), (*place, name), places)
+                name: member
+                if type(member) in PLAIN or is_surely_small(member)
+                else self._lighter(execution_id, member, (*place, name), places)
                 for name, member in value.items()
             }
             if place in self._containers or len(places) > before:
                 return lighter
+        text = json_text(value)
         return self._aside(execution_id, text, place, places) if _is_large(text) else value
 
     def _is_bookkeeping(self, place: Place) -> bool:
@@ -104,6 +109,25 @@ class Laying:
         self._values[execution_id, digest] = data
         places.append(place)
         return Aside(digest, len(data))
+
+
+def is_surely_small(value: Json) -> bool:
+    """Whether nothing of it goes aside, or is there already, by a bound that is quickly had: an object may
+    have very many members, and each encoded by itself takes far longer than all of them at once."""
+    left, waiting = LARGE, [value]
+    while waiting and left >= 0:
+        part = waiting.pop()
+        if isinstance(part, str):
+            left -= 6 * len(part) + 3
+        elif isinstance(part, Aside):
+            return False
+        elif isinstance(part, dict | list):
+            left -= 6 * sum(map(len, part)) + 4 * len(part) if isinstance(part, dict) else len(part)
+            left -= 3
+            waiting.extend(part.values() if isinstance(part, dict) else part)
+        else:
+            left -= LONGEST_NUMBER
+    return left >= 0
 
 
 def _is_large(text: str) -> bool:

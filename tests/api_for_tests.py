@@ -53,7 +53,8 @@ class Documented:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\\\{[^}]+\\\}", "[^/]+", re.escape(path)))
+    several = re.escape(path).replace(r"\{path\}", ".+")  # the one parameter that may have several parts
+    return re.compile(re.sub(r"\\\{[^}]+\\\}", "[^/]+", several))
 
 
 def _absolute(schema: Any) -> Any:

@@ -1,7 +1,11 @@
-"""Who may come in: the caller is recognised, counted and checked before anything of the request is read."""
+"""Who may come in: the caller is recognised, counted and checked before anything of the request is read.
+
+(But for who fires a trigger by its id, which is in the body: that is read as JSON, and no more, before.)
+"""
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -12,7 +16,11 @@ from muster.api.answers import refusal
 from muster.api.auth import Authenticator, AuthError, require
 from muster.api.parts import Parts, parts_of
 from muster.api.problems import Code, Refused
+from muster.definitions.library import NotFound
 from muster.model.access import Caller, Role
+
+# One request in vain counts for so many: a caller who is known has no use for many of them.
+IN_VAIN = 50
 
 
 class OwnMachineOnly:
@@ -47,7 +55,28 @@ async def recognised(request: Request, role: Role) -> Caller:
 
 def count(parts: Parts, caller: str) -> None:
     """Raises `Refused` if they have asked too often."""
-    wait = parts.rates.take(caller)
+    _refuse_for(parts.rates.take(caller))
+
+
+@contextmanager
+def counted_in_vain(request: Request, parts: Parts) -> Iterator[None]:
+    """Where nobody need be known, whoever asks in vain (for what is not there, or without a right signature
+    or token) is counted by their address, and much. Raises `Refused` at once if they have done so too often:
+    then nothing is looked up for them."""
+    address = f"address {request.client.host if request.client else ''}"
+    _refuse_for(parts.rates.wait(address))
+    try:
+        yield
+    except NotFound:
+        parts.rates.charge(address, IN_VAIN)
+        raise
+    except AuthError as refused:
+        if refused.status != 503:
+            parts.rates.charge(address, IN_VAIN)
+        raise
+
+
+def _refuse_for(wait: float) -> None:
     if wait:
         raise Refused(
             Code.RATE_LIMITED,

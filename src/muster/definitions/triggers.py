@@ -130,7 +130,7 @@ def check_trigger_meaning(block: JsonObject, pointer: str) -> tuple[Problem, ...
         problems.add_all(check_idempotency(setting, child(pointer, "idempotencyGenerationSetting")))
     warn_if_open(block.get("authentication"), child(pointer, "authentication"), problems)
     path = block.get("path")
-    if isinstance(path, str) and not is_path(path.strip("/")):
+    if isinstance(path, str) and path_of(path) is None:
         problems.error("INVALID_PATH", child(pointer, "path"), PATH_RULE)
     endpoint = block.get("endpoint")
     if isinstance(endpoint, str) and path_of(endpoint) is None and endpoint.strip("/") != ENDPOINT[1:]:
@@ -159,8 +159,12 @@ def is_path(text: str) -> bool:
     return 1 <= len(text) <= PATH_LENGTH and all(_PART.fullmatch(part) for part in text.split("/"))
 
 
+def bare_path(written: str) -> str:
+    """A path as it was written, without what stands before every such path, and without slashes around it."""
+    return re.sub(rf"^{re.escape(ENDPOINT)}(?=/|$)", "", f"/{written.strip('/')}").strip("/")
+
+
 def path_of(endpoint: str) -> str | None:
-    """The path of a trigger by what was written: with or without what stands before every such path. None:
-    it has none of its own, and is addressed by its id."""
-    bare = re.sub(rf"^{re.escape(ENDPOINT)}(?=/|$)", "", f"/{endpoint.strip('/')}").strip("/")
+    """The path of a trigger by what was written. None: it has none of its own, and is addressed by its id."""
+    bare = bare_path(endpoint)
     return bare if is_path(bare) else None

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from muster.definitions.library import NotFound
 from muster.definitions.pointers import child
 from muster.engine.control import Control, Placed
 from muster.engine.idempotency import BadExpression, MissingField, key_for
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 PAYLOAD = "_trigger"
 OF_EVENTS = ("eventType", "eventId")
+# One sentence: whether there is none, or another tenant's, is not told.
+NONE = "There is no such trigger"
 # Longer than anybody goes on sending what was not taken.
 DELIVERIES_KEPT = timedelta(days=7)
 
@@ -102,17 +105,33 @@ class Triggering:
     def __init__(self, startables: Startables, control: Control, told: Told) -> None:
         self._startables, self._control, self.told = startables, control, told
 
-    async def by_id(self, trigger_id: str) -> Startable | None:
-        return await self._startables.by_id(trigger_id)
+    async def by_id(self, trigger_id: str) -> Startable:
+        """Raises `NotFound`."""
+        return self._there(await self._startables.by_id(trigger_id))
 
-    async def by_path(self, path: str) -> Startable | None:
-        return await self._startables.by_path(path)
+    async def by_path(self, path: str) -> Startable:
+        """Raises `NotFound`."""
+        return self._there(await self._startables.by_path(path.strip("/")))
+
+    def check_seen(self, trigger: Startable, institute_id: str | None) -> None:
+        """Raises `NotFound` if a caller of this tenant does not see the trigger: the same as for none."""
+        self._there(trigger if institute_id in (None, trigger.institute_id) else None)
+
+    def _there(self, found: Startable | None) -> Startable:
+        if found is None:
+            self.told("not_found")
+            raise NotFound(NONE)
+        return found
 
     async def offer(self, institute_id: str | None, event: Event) -> Mapping[str, Decision | BaseException]:
         """Offer an event to all triggers of its name: by their ids, what each comes to, or what `fire` would
-        have raised for it. Those that want a signature are not addressed by name."""
+        have raised for it. Those that want a signature are not addressed by name. Raises `NotFound` if no
+        trigger is."""
         found = await self._startables.by_event(institute_id, event.name or "")
         wanted = [trigger for trigger in found if trigger.settings.authentication is not Authentication.HMAC]
+        if not wanted:
+            self.told("not_found")
+            raise NotFound("No trigger is there for this event.")
         firing = (self.fire(trigger, event) for trigger in wanted)
         came = await asyncio.gather(*firing, return_exceptions=True)
         return {trigger.id: each for trigger, each in zip(wanted, came, strict=True)}

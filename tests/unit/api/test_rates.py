@@ -1,5 +1,7 @@
 """Rate limits: a bucket for each caller."""
 
+import pytest
+
 from muster.api.rates import Rates
 
 
@@ -43,3 +45,14 @@ def test_very_many_callers_are_not_all_remembered() -> None:
     for number in range(20_000):
         rates.take(f"caller {number}")
     assert len(rates._buckets) == 10_000
+
+
+def test_what_is_charged_is_owed_and_at_most_a_full_bucket() -> None:
+    seconds = Seconds()
+    rates = Rates(10, seconds)
+    assert rates.wait("a") == 0.0
+    rates.charge("a", 19)
+    assert rates.wait("a") == 0.0
+    rates.charge("a", 1_000)
+    assert rates.wait("a") == rates.take("a") == pytest.approx(2.1)
+    assert rates.wait("b") == 0.0

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from muster.engine.trigger_cache import FRESH_SECONDS, MOST_KEPT, KeptStartables
+from muster.engine.trigger_cache import FRESH_SECONDS, MOST_KEPT, MOST_MISSED, KeptStartables
 from muster.engine.triggering import Startable
 from muster.model.trigger import TriggerSettings
 
@@ -97,6 +97,19 @@ async def test_many_who_ask_at_once_share_a_look() -> None:
 async def test_no_more_are_kept_than_there_is_room_for() -> None:
     shelf = Shelf()
     found = kept(shelf)
+    for number in range(MOST_MISSED + 10):
+        await found.by_path(f"none-{number}")
+    assert len(found._missed) == MOST_MISSED
+    assert len(found._kept) == 0
+
+
+async def test_what_is_not_there_drives_out_nothing_that_is() -> None:
+    shelf = Shelf()
+    shelf.there = [trigger("t1")]
+    found = kept(shelf)
+    await found.by_path("path-t1")
     for number in range(MOST_KEPT + 10):
-        await found.by_path(str(number))
-    assert len(found._kept) == MOST_KEPT
+        await found.by_path(f"none-{number}")
+    looks = shelf.looks
+    assert await found.by_path("path-t1") == shelf.there[0]
+    assert shelf.looks == looks

@@ -11,15 +11,16 @@ from muster.api.auth.signatures import ID, Signed, verify_signature
 from muster.api.describe import described, json_body
 from muster.api.direct import DirectRoute, StrictDirectRoute
 from muster.api.fired import decided, decided_several
-from muster.api.guard import count, recognised
+from muster.api.guard import count, counted_in_vain, recognised
 from muster.api.parts import Given, Parts
 from muster.api.payloads import context_of, event_id_of, payload_of
-from muster.api.problems import Code, Refused, wrong
+from muster.api.problems import Code, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import Wait
 from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
 from muster.engine.triggering import Event, Startable
 from muster.model.access import Role
+from muster.model.json import Json
 from muster.model.trigger import Authentication
 
 router = APIRouter(route_class=StrictDirectRoute, tags=["triggers"])
@@ -71,28 +72,39 @@ TriggerPath = Annotated[str, Path(description="A trigger's path. It may have sev
     ),
 )
 async def fire(request: Request, parts: Given, wait: Wait = None) -> Response:
-    value = await read_value(request, parts.body_limit)
-    body = shaped(value, Fire)
-    if (body.trigger_id is None) == (body.event_name is None):
-        raise wrong("", "There should be a `triggerId` or an `eventName`, and not both.")
-    context = dict(body.context)
-    payload = payload_of(context, request.headers.items(), request.query_params)
-    event = Event(context, payload, parts.clock.now(), body.event_name, body.event_id, pointer="/context")
-    if body.trigger_id is not None:
-        trigger = await parts.triggering.by_id(body.trigger_id)
-        if trigger is None:
-            raise _none(parts, "There is no such trigger.")
-        return await _fire(parts, trigger, event, await _let_in(request, parts, trigger), wait)
-    caller = await recognised(request, Role.PRODUCER)
+    with counted_in_vain(request, parts):
+        value = await read_value(request, parts.body_limit)
+        trigger_id = _trigger_id(value)
+        if trigger_id is not None:
+            trigger = await parts.triggering.by_id(trigger_id)
+            signed = await _let_in(request, parts, trigger)
+        else:
+            caller = await recognised(request, Role.PRODUCER)
+    event = _named(request, parts, value)
+    if trigger_id is not None:
+        return await _fire(parts, trigger, event, signed, wait)
     decisions = await parts.triggering.offer(caller.institute_id, event)
-    if not decisions:
-        raise _none(parts, "No trigger is there for this event.")
     if len(decisions) > 1:
         return await decided_several(decisions, parts, caller.institute_id, wait)
     [decision] = decisions.values()
     if isinstance(decision, BaseException):
         raise decision
     return await decided(decision, parts, caller.institute_id, wait)
+
+
+def _trigger_id(value: Json) -> str | None:
+    """The trigger that a body names, and it alone. None: whatever else is in it, a producer may say."""
+    named = value.get("triggerId") if isinstance(value, dict) and value.get("eventName") is None else None
+    return named if isinstance(named, str) else None
+
+
+def _named(request: Request, parts: Parts, value: Json) -> Event:
+    """The event of a body that names its trigger, or itself."""
+    body = shaped(value, Fire)
+    if (body.trigger_id is None) == (body.event_name is None):
+        raise wrong("", "There should be a `triggerId` or an `eventName`, and not both.")
+    payload = payload_of(body.context, request.headers.items(), request.query_params)
+    return Event(body.context, payload, parts.clock.now(), body.event_name, body.event_id, pointer="/context")
 
 
 @open_router.post(
@@ -109,10 +121,9 @@ async def fire(request: Request, parts: Given, wait: Wait = None) -> Response:
     ),
 )
 async def fire_path(request: Request, path: TriggerPath, parts: Given, wait: Wait = None) -> Response:
-    trigger = await parts.triggering.by_path(path)
-    if trigger is None:
-        raise _none(parts, "No trigger has this path.")
-    signed = await _let_in(request, parts, trigger)
+    with counted_in_vain(request, parts):
+        trigger = await parts.triggering.by_path(path)
+        signed = await _let_in(request, parts, trigger)
     # Some senders have nothing to say but that something has happened.
     body = await read_value(request, parts.body_limit) if await request.body() else None
     payload = payload_of(body, request.headers.items(), request.query_params)
@@ -135,8 +146,7 @@ async def _let_in(request: Request, parts: Parts, trigger: Startable) -> Signed 
         match trigger.settings.authentication:
             case Authentication.JWT:
                 caller = await recognised(request, Role.PRODUCER)
-                if caller.institute_id not in (None, trigger.institute_id):
-                    raise _none(parts, "There is no such trigger.")
+                parts.triggering.check_seen(trigger, caller.institute_id)
                 return None
             case Authentication.HMAC:
                 return await _signed(request, parts, trigger)
@@ -159,8 +169,3 @@ async def _signed(request: Request, parts: Parts, trigger: Startable) -> Signed:
         raise
     count(parts, f"trigger {trigger.id}")
     return signed
-
-
-def _none(parts: Parts, detail: str) -> Refused:
-    parts.triggering.told("not_found")
-    return Refused(Code.NOT_FOUND, detail)

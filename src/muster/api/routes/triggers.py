@@ -17,6 +17,7 @@ from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
 from muster.api.trigger_shapes import TriggerBody, TriggerPage, TriggerRow, TriggerSaved
 from muster.definitions.trigger_library import SavedTrigger
+from muster.definitions.triggers import bare_path
 from muster.model.access import Role
 from muster.model.trigger import Authentication, Trigger, TriggerSettings, TriggerStatus, TriggerType
 
@@ -185,7 +186,7 @@ def _settings(body: TriggerBody) -> TriggerSettings:
         type=TriggerType(body.type),
         event_name=body.trigger_event_name,
         topic=body.topic,
-        path=None if body.path is None else body.path.strip("/"),
+        path=None if body.path is None else bare_path(body.path),
         filter=body.filter,
         condition=body.condition,
         authentication=Authentication(body.authentication),

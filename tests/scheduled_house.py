@@ -28,10 +28,13 @@ EVERY_MINUTE = Schedule("CRON", cron_expression="* * * * *")
 
 
 class Scheduled(Waiting):
-    """A house with schedules. `outcomes` are what the firing pass told, `lateness` how late it was."""
+    """A house with schedules. `outcomes` are what the firing pass told, `lateness` how late it was.
+    `last_hour` is the time of what is hourly that was half an hour ago: missed, if nobody has dealt with it;
+    and no other comes while a test runs."""
 
     def __init__(self, database: Database, told: Told | None = None, name: str = "here") -> None:
         super().__init__(database, told, name)
+        self.last_hour = last_minute() - timedelta(minutes=30)
         self.outcomes: list[str] = []
         self.lateness: list[float] = []
         self.library = Library(
@@ -47,6 +50,13 @@ class Scheduled(Waiting):
         self.outcomes.append(outcome)
         if outcome == "started" and lateness is not None:
             self.lateness.append(lateness)
+
+    def hourly(self, misfire: str = "fire_all", overlap: str = "allow", **facts: Any) -> Schedule:
+        """Every hour, at the minute of `last_hour`."""
+        start = text(self.last_hour - timedelta(days=500))
+        return Schedule(
+            "INTERVAL", interval_minutes=60, start_date=start, misfire=misfire, overlap=overlap, **facts
+        )
 
     async def make(self, schedule: Schedule = EVERY_MINUTE, workflow: str = "w") -> StoredSchedule:
         return await self.scheduling.create(workflow, schedule, ADA)
@@ -78,22 +88,6 @@ class Scheduled(Waiting):
 def last_minute() -> datetime:
     """A full minute that is just over: no machine is so slow that it was missed."""
     return datetime.now(UTC).replace(second=0, microsecond=0)
-
-
-# Half-way between two times of what runs every hour: none comes while a test runs.
-NOW_AND_THEN = last_minute() - timedelta(minutes=30)
-
-
-def hourly(**facts: Any) -> Schedule:
-    """Every hour, half an hour away from now."""
-    start = text(NOW_AND_THEN - timedelta(days=500))
-    return Schedule("INTERVAL", interval_minutes=60, start_date=start, **facts)
-
-
-def last_hour() -> datetime:
-    """The time of it that was half an hour ago: missed, if nobody has dealt with it."""
-    since = (last_minute() - NOW_AND_THEN) // timedelta(hours=1)
-    return NOW_AND_THEN + since * timedelta(hours=1)
 
 
 def text(moment: datetime) -> str:

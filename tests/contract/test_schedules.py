@@ -17,13 +17,12 @@ from muster.model.stored import Page
 from muster.model.workflow import Schedule
 from muster.store.audit import AuditLog
 from muster.store.database import Database
-from scheduled_house import ADA, EVERY_MINUTE, Scheduled, hourly, last_hour, last_minute, text
+from scheduled_house import ADA, EVERY_MINUTE, Scheduled, last_minute, text
 
 TELL = {"id": "a", "type": "TELL", "config": {"say": "at #{_trigger.scheduledTime}"}}
 ASK = {"id": "a", "type": "ASK"}
 SLEEP = {"id": "a", "type": "SLEEP", "config": {"seconds": 0}}
 FAIL = {"id": "a", "type": "FAIL", "config": {"message": "not today"}}
-HOURLY = hourly(misfire="fire_all", overlap="allow")
 YEARLY = Schedule("CRON", cron_expression="0 0 1 1 *", misfire="fire_all")
 
 
@@ -72,9 +71,9 @@ async def test_what_is_not_due_is_left_alone(house: Scheduled) -> None:
 async def test_each_of_many_instances_takes_what_the_others_do_not(database: Database) -> None:
     houses = [Scheduled(database, name=f"h{number}") for number in range(3)]
     await houses[0].save("w", TELL)
-    made = [await houses[0].make(HOURLY) for _ in range(20)]
+    made = [await houses[0].make(houses[0].hourly()) for _ in range(20)]
     for each in made:
-        await houses[0].put_back(each.id, last_hour())
+        await houses[0].put_back(each.id, houses[0].last_hour)
     await asyncio.gather(*(house.fire() for house in houses))
     for each in made:
         assert len(await houses[0].times(each.id)) == 1
@@ -101,8 +100,8 @@ async def test_who_dies_after_starting_leaves_nothing_to_start_twice(house: Sche
 
 async def test_who_dies_before_starting_leaves_it_to_the_others(house: Scheduled) -> None:
     await house.save("w", TELL)
-    made = await house.make(HOURLY)
-    due = last_hour()
+    made = await house.make(house.hourly())
+    due = house.last_hour
     await house.put_back(made.id, due)
     assert len((await house.schedules.claim(10)).due) == 1
     assert not await house.firing.work()
@@ -113,8 +112,8 @@ async def test_who_dies_before_starting_leaves_it_to_the_others(house: Scheduled
 
 async def test_who_was_overtaken_settles_nothing(house: Scheduled) -> None:
     await house.save("w", TELL)
-    made = await house.make(HOURLY)
-    due = last_hour()
+    made = await house.make(house.hourly())
+    due = house.last_hour
     await house.put_back(made.id, due)
     late = (await house.schedules.claim(10)).due[0]
     await house.put_back(made.id, due)
@@ -127,8 +126,8 @@ async def test_who_was_overtaken_settles_nothing(house: Scheduled) -> None:
 @pytest.mark.parametrize(("misfire", "hours"), [("fire_once", [0]), ("skip", []), ("fire_all", [3, 2, 1, 0])])
 async def test_what_was_missed(house: Scheduled, misfire: str, hours: list[int]) -> None:
     await house.save("w", TELL)
-    made = await house.make(replace(HOURLY, misfire=misfire))
-    due = last_hour()
+    made = await house.make(house.hourly(misfire=misfire))
+    due = house.last_hour
     await house.put_back(made.id, due - timedelta(hours=3))
     await house.fire()
     assert await house.times(made.id) == [text(due - timedelta(hours=each)) for each in hours]
@@ -140,17 +139,17 @@ async def test_what_was_missed(house: Scheduled, misfire: str, hours: list[int])
 @pytest.mark.parametrize("overlap", ["skip", "allow"])
 async def test_one_that_is_still_under_way(house: Scheduled, overlap: str) -> None:
     await house.save("w", ASK)
-    made = await house.make(replace(HOURLY, overlap=overlap, misfire="fire_once"))
-    started = await house.scheduling.run(made.id, ADA, last_hour())
+    made = await house.make(house.hourly(overlap=overlap, misfire="fire_once"))
+    started = await house.scheduling.run(made.id, ADA, house.last_hour)
     await house.instance.ended(started.id)
-    await house.put_back(made.id, last_hour())
+    await house.put_back(made.id, house.last_hour)
     await house.fire()
     rows = [row for row in await house.rows() if row.id != started.id]
     kept = await house.kept(made.id)
-    assert kept.next_run_at == last_hour() + timedelta(hours=1)
+    assert kept.next_run_at == house.last_hour + timedelta(hours=1)
     if overlap == "skip":
         assert rows == []
-        assert (kept.last_skipped_at, kept.last_skip_reason) == (last_hour(), SkipReason.OVERLAP)
+        assert (kept.last_skipped_at, kept.last_skip_reason) == (house.last_hour, SkipReason.OVERLAP)
         assert house.outcomes == ["overlap"]
     else:
         assert len(rows) == 1
@@ -159,20 +158,20 @@ async def test_one_that_is_still_under_way(house: Scheduled, overlap: str) -> No
 
 async def test_occurrences_that_queue_run_one_after_another(house: Scheduled) -> None:
     await house.save("w", ASK)
-    made = await house.make(replace(HOURLY, overlap="queue"))
-    await house.put_back(made.id, last_hour() - timedelta(hours=2))
+    made = await house.make(house.hourly(overlap="queue"))
+    await house.put_back(made.id, house.last_hour - timedelta(hours=2))
     await house.fire()
     rows = await house.rows()
     assert sorted(row.status == "QUEUED" for row in rows) == [False, True, True]
     first = next(row for row in rows if row.status != "QUEUED")
-    assert first.given["_trigger"]["scheduledTime"] == text(last_hour() - timedelta(hours=2))
+    assert first.given["_trigger"]["scheduledTime"] == text(house.last_hour - timedelta(hours=2))
 
 
 async def test_when_one_that_others_queue_behind_has_ended_the_next_begins(house: Scheduled) -> None:
     # It pauses, is let go of, and ends in hands that have not started it.
     await house.save("w", SLEEP)
-    made = await house.make(replace(HOURLY, overlap="queue"))
-    await house.put_back(made.id, last_hour() - timedelta(hours=2))
+    made = await house.make(house.hourly(overlap="queue"))
+    await house.put_back(made.id, house.last_hour - timedelta(hours=2))
     await house.fire()
 
     async def all_have_ended() -> bool:
@@ -184,11 +183,11 @@ async def test_when_one_that_others_queue_behind_has_ended_the_next_begins(house
 
 async def test_a_range_is_filled_to_its_end_and_keeps_nothing_from_firing(house: Scheduled) -> None:
     await house.save("w", TELL)
-    made = await house.make(replace(HOURLY, overlap="skip"))
-    last = last_hour() - timedelta(hours=1)
+    made = await house.make(house.hourly(overlap="skip"))
+    last = house.last_hour - timedelta(hours=1)
     await house.scheduling.backfill(made.id, last - timedelta(hours=2), last, ADA, last_minute())
     await house.settle()
-    await house.put_back(made.id, last_hour())
+    await house.put_back(made.id, house.last_hour)
     await house.fire()
     await house.settle()
     assert [row.status for row in await house.rows()] == ["COMPLETED"] * 4
@@ -196,19 +195,19 @@ async def test_a_range_is_filled_to_its_end_and_keeps_nothing_from_firing(house:
 
 async def test_what_is_made_up_for_waits_for_what_is_under_way(house: Scheduled) -> None:
     await house.save("w", ASK)
-    made = await house.make(replace(HOURLY, overlap="skip"))
-    await house.put_back(made.id, last_hour() - timedelta(hours=2))
+    made = await house.make(house.hourly(overlap="skip"))
+    await house.put_back(made.id, house.last_hour - timedelta(hours=2))
     await house.fire()
     assert len(await house.rows()) == 1
     kept = await house.kept(made.id)
-    assert kept.next_run_at == last_hour() - timedelta(hours=1)
+    assert kept.next_run_at == house.last_hour - timedelta(hours=1)
     assert kept.last_skip_reason is None
 
 
 async def test_a_failing_workflow_does_not_stop_its_schedule(house: Scheduled) -> None:
     await house.save("w", FAIL)
-    made = await house.make(HOURLY)
-    await house.put_back(made.id, last_hour() - timedelta(hours=2))
+    made = await house.make(house.hourly())
+    await house.put_back(made.id, house.last_hour - timedelta(hours=2))
     await house.fire()
     await house.settle()
     kept = await house.kept(made.id)
@@ -220,9 +219,9 @@ async def test_a_failing_workflow_does_not_stop_its_schedule(house: Scheduled) -
 
 async def test_after_failures_in_a_row_it_is_switched_off_if_it_says_so(house: Scheduled) -> None:
     await house.save("w", FAIL)
-    made = await house.make(replace(HOURLY, overlap="skip", pause_after_failures=2))
+    made = await house.make(house.hourly(overlap="skip", pause_after_failures=2))
     for hours in (3, 2, 1):
-        await house.put_back(made.id, last_hour() - timedelta(hours=hours), status="ACTIVE")
+        await house.put_back(made.id, house.last_hour - timedelta(hours=hours), status="ACTIVE")
         await house.firing.work()
         await house.settle()
     kept = await house.kept(made.id)
@@ -231,18 +230,18 @@ async def test_after_failures_in_a_row_it_is_switched_off_if_it_says_so(house: S
     assert len(await house.rows()) == 2
     again = await house.scheduling.switch(made.id, ScheduleStatus.ACTIVE, ADA)
     assert again.is_active
-    await house.put_back(made.id, last_hour())
+    await house.put_back(made.id, house.last_hour)
     await house.firing.work()
     assert len(await house.rows()) == 3
 
 
 async def test_a_workflow_that_cannot_be_started_is_told_and_tried_next_time(house: Scheduled) -> None:
     await house.save("w", TELL)
-    made = await house.make(HOURLY)
+    made = await house.make(house.hourly())
     await house.library.archive("w", ADA)
     kept = await house.kept(made.id)
     assert (kept.schedule.status, kept.next_run_at) == ("INACTIVE", None)
-    await house.put_back(made.id, last_hour(), status="ACTIVE")
+    await house.put_back(made.id, house.last_hour, status="ACTIVE")
     await house.fire()
     kept = await house.kept(made.id)
     assert kept.is_active
@@ -252,8 +251,8 @@ async def test_a_workflow_that_cannot_be_started_is_told_and_tried_next_time(hou
 
 async def test_when_its_end_is_past_it_is_off(house: Scheduled) -> None:
     await house.save("w", TELL)
-    due = last_hour()
-    made = await house.make(replace(HOURLY, end_date=text(due + timedelta(hours=1))))
+    due = house.last_hour
+    made = await house.make(house.hourly(end_date=text(due + timedelta(hours=1))))
     assert made.is_active
     await house.put_back(made.id, due, end_date=text(due))
     await house.fire()
@@ -266,8 +265,8 @@ async def test_when_its_end_is_past_it_is_off(house: Scheduled) -> None:
 
 async def test_one_that_was_switched_off_fires_no_more(house: Scheduled) -> None:
     await house.save("w", TELL)
-    made = await house.make(HOURLY)
-    await house.put_back(made.id, last_hour())
+    made = await house.make(house.hourly())
+    await house.put_back(made.id, house.last_hour)
     claimed = await house.schedules.claim(10)
     off = await house.scheduling.switch(made.id, ScheduleStatus.INACTIVE, ADA)
     assert off.next_run_at is None
@@ -283,8 +282,8 @@ async def test_one_that_was_switched_off_fires_no_more(house: Scheduled) -> None
 
 async def test_a_range_is_filled_once_however_often_it_is_asked_for(house: Scheduled, told: Told) -> None:
     await house.save("w", TELL)
-    made = await house.make(HOURLY)
-    last = last_hour() - timedelta(days=400)
+    made = await house.make(house.hourly())
+    last = house.last_hour - timedelta(days=400)
     first = last - timedelta(hours=4)
     done = await house.scheduling.backfill(made.id, first, last, ADA, last_minute())
     assert [text(time) for time, _ in done] == await house.times(made.id)
@@ -298,8 +297,8 @@ async def test_a_range_is_filled_once_however_often_it_is_asked_for(house: Sched
 
 async def test_a_filled_range_runs_one_after_another_unless_it_may_overlap(house: Scheduled) -> None:
     await house.save("w", ASK)
-    made = await house.make(replace(HOURLY, overlap="skip"))
-    last = last_hour()
+    made = await house.make(house.hourly(overlap="skip"))
+    last = house.last_hour
     done = await house.scheduling.backfill(made.id, last - timedelta(hours=3), last, ADA, last)
     assert [begun.status for _, begun in done].count("QUEUED") == 3
 
@@ -316,7 +315,7 @@ async def test_activating_a_version_replaces_what_came_from_the_definition(house
     before = await listed(house)
     assert {each.schedule.schedule_type for each in before} == {"CRON", "INTERVAL"}
     assert {each.origin for each in before} == {ScheduleOrigin.DEFINITION}
-    own = await house.make(HOURLY)
+    own = await house.make(house.hourly())
     kept = next(each for each in before if each.schedule.schedule_type == "CRON")
     due = last_minute()
     await house.put_back(kept.id, due)
@@ -350,7 +349,7 @@ async def test_what_comes_from_a_definition_is_changed_there_and_switched_anywhe
     await house.library.create(document, ADA)
     (made,) = await listed(house)
     with pytest.raises(Conflict, match="definition"):
-        await house.scheduling.replace(made.id, HOURLY, ADA)
+        await house.scheduling.replace(made.id, house.hourly(), ADA)
     with pytest.raises(Conflict, match="definition"):
         await house.scheduling.delete(made.id, ADA)
     await house.scheduling.switch(made.id, ScheduleStatus.INACTIVE, ADA)
@@ -370,11 +369,11 @@ async def test_a_draft_is_not_started_by_the_clock(house: Scheduled) -> None:
 
 async def test_a_schedule_is_changed_and_deleted(house: Scheduled) -> None:
     await house.save("w", TELL)
-    made = await house.make(HOURLY)
+    made = await house.make(house.hourly())
     changed = await house.scheduling.replace(made.id, replace(YEARLY, status="INACTIVE"), ADA)
     assert (changed.schedule.cron_expression, changed.next_run_at) == ("0 0 1 1 *", None)
     await house.scheduling.delete(made.id, ADA)
     with pytest.raises(NotFound):
         await house.kept(made.id)
     with pytest.raises(NotFound):
-        await house.make(HOURLY, workflow="nobody")
+        await house.make(house.hourly(), workflow="nobody")

@@ -7,12 +7,11 @@ from urllib.parse import quote
 import typer
 
 from muster.app.cli.output import FAILED, AsJson, Stop, print_json, print_rows, read_input, stop
-from muster.app.cli.server import Server, Token, call, followed
+from muster.app.cli.server import Server, Token, call, followed, pages
 
 executions = typer.Typer(help="Executions on a running Muster.", no_args_is_help=True)
 
 PATH = "/api/workflow/executions"
-_PAGE = 200
 Id = Annotated[str, typer.Argument(metavar="ID", help="An execution's id.")]
 Why = Annotated[str, typer.Option("--reason", help="Why; it is kept in the audit log.")]
 
@@ -38,16 +37,7 @@ def list_executions(
 ) -> None:
     """List executions, newest first."""
     given = {"status": status, "workflow": workflow, "tag": tag, "q": query, "from": since, "to": until}
-    wanted = {name: value for name, value in given.items() if value is not None}
-    found: list[Any] = []
-    cursor: str | None = None
-    while True:
-        page = {"limit": str(min(_PAGE, limit - len(found))), **({"cursor": cursor} if cursor else {})}
-        answer = call(server, token, "GET", PATH, {**wanted, **page})
-        found += answer["items"]
-        cursor = answer["nextCursor"]
-        if cursor is None or len(found) >= limit:
-            break
+    found = pages(server, token, PATH, given, limit)
     if as_json:
         print_json(found)
         return

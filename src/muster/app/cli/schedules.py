@@ -6,12 +6,11 @@ from urllib.parse import quote
 import typer
 
 from muster.app.cli.output import AsJson, print_json, print_rows
-from muster.app.cli.server import Server, Token, call
+from muster.app.cli.server import Server, Token, call, pages
 
 schedules = typer.Typer(help="Schedules on a running Muster.", no_args_is_help=True)
 
 PATH = "/api/workflow/schedule"
-_PAGE = 200
 Id = Annotated[str, typer.Argument(metavar="ID", help="A schedule's id.")]
 
 
@@ -30,16 +29,7 @@ def list_schedules(
 ) -> None:
     """List schedules, newest first."""
     given = {"workflow": workflow, "status": status}
-    wanted = {name: value for name, value in given.items() if value is not None}
-    found: list[Any] = []
-    cursor: str | None = None
-    while True:
-        page = {"limit": str(min(_PAGE, limit - len(found))), **({"cursor": cursor} if cursor else {})}
-        answer = call(server, token, "GET", PATH, {**wanted, **page})
-        found += answer["items"]
-        cursor = answer["nextCursor"]
-        if cursor is None or len(found) >= limit:
-            break
+    found = pages(server, token, PATH, given, limit)
     if as_json:
         print_json(found)
         return

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Server = Annotated[str | None, typer.Option(help="Where Muster is; else `client.url`, or this machine.")]
 Token = Annotated[str | None, typer.Option(help="An API token; else `client.token`.")]
 SECONDS = 30.0
+_PAGE = 200
 
 
 def call(
@@ -31,6 +32,21 @@ def call(
         answer = client.request(method, path, params=params, json=body)
     _check(answer)
     return answer.json() if answer.content else None
+
+
+def pages(
+    server: str | None, token: str | None, path: str, wanted: Mapping[str, str | None], most: int
+) -> list[Any]:  # whatever the server lists
+    """What a list of the server's has, page after page, at most so many. What is None is not asked for."""
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    found: list[Any] = []
+    while True:
+        asked["limit"] = str(min(_PAGE, most - len(found)))
+        answer = call(server, token, "GET", path, asked)
+        found += answer["items"]
+        if answer["nextCursor"] is None or len(found) >= most:
+            return found
+        asked["cursor"] = answer["nextCursor"]
 
 
 def followed(server: str | None, token: str | None, path: str, last: str) -> Iterator[tuple[str, str, str]]:

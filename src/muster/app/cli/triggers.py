@@ -7,12 +7,11 @@ from urllib.parse import quote
 import typer
 
 from muster.app.cli.output import AsJson, print_json, print_rows, read_input, stop
-from muster.app.cli.server import Server, Token, call
+from muster.app.cli.server import Server, Token, call, pages
 
 triggers = typer.Typer(help="Triggers on a running Muster.", no_args_is_help=True)
 
 PATH = "/api/workflow/triggers"
-_PAGE = "200"
 Id = Annotated[str, typer.Argument(metavar="ID", help="A trigger's id.")]
 
 
@@ -23,18 +22,13 @@ def _path(id: str, action: str = "") -> str:
 @triggers.command("ls")
 def list_triggers(
     workflow: Annotated[str | None, typer.Option(help="A workflow's key or id.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many at most.")] = 1000,
     server: Server = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
     """List triggers."""
-    wanted = {"limit": _PAGE, **({"workflow": workflow} if workflow else {})}
-    found: list[Any] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        answer = call(server, token, "GET", PATH, {**wanted, **({"cursor": cursor} if cursor else {})})
-        found += answer["items"]
-        cursor = answer["nextCursor"]
+    found = pages(server, token, PATH, {"workflow": workflow}, limit)
     if as_json:
         print_json(found)
         return

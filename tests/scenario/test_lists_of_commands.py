@@ -1,0 +1,60 @@
+"""Commands that list what a real server has, page after page, up to as many as are wanted."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from polling import PATIENCE
+from servers import MUSTER, Server
+
+DAILY = [{"scheduleType": "CRON", "cronExpression": f"{minute} 9 * * *"} for minute in range(3)]
+DOCUMENT = {
+    "workflow": {"key": "w", "name": "w", "nodes": [{"id": "a", "type": "NOOP"}]},
+    "schedule": DAILY,
+}
+PAGE = 200
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(tmp_path_factory.mktemp("server"))
+    try:
+        found.start()
+        found.call("POST", "/api/workflow", DOCUMENT)
+        for path in ("one", "two", "three"):
+            found.call("POST", "/api/workflow/triggers", {"workflowId": "w", "path": path})
+        found.call("POST", "/api/workflow/execute/batch", [{"key": "w"}] * (PAGE + 5))
+        yield found
+    finally:
+        found.clean_up()
+
+
+def listed(server: Server, what: str, *arguments: str) -> list[str]:
+    """The ids that the command lists."""
+    environment = {**server.environment(), "MUSTER_CLIENT_URL": f"http://127.0.0.1:{server.port}"}
+    ran = subprocess.run(
+        [str(MUSTER), what, "ls", "--json", *arguments],
+        env=environment,
+        cwd=server.folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [each["id"] for each in json.loads(ran.stdout)]
+
+
+@pytest.mark.parametrize("what", ["schedules", "triggers"])
+def test_as_many_are_listed_as_are_wanted(server: Server, what: str) -> None:
+    every = listed(server, what, "--workflow", "w")
+    assert len(set(every)) == 3
+    assert listed(server, what, "--limit", "2") == every[:2]
+
+
+def test_more_are_listed_than_a_page_has(server: Server) -> None:
+    every = listed(server, "executions", "--limit", "1000")
+    assert len(set(every)) == len(every) == PAGE + 5
+    assert listed(server, "executions", "--limit", str(PAGE + 1)) == every[: PAGE + 1]

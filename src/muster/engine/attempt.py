@@ -18,7 +18,7 @@ from muster.engine.items import Body, Item, compile_body, goes_over_a_list, reso
 from muster.engine.live import Live
 from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
-from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost, Opening, Progress
+from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost, Opening
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.reading import read_all_into, read_into
 from muster.engine.sizes import bounded
@@ -154,10 +154,9 @@ class Attempts:
     async def _opener(self, live: Live, step: Step, opener: Opener, call: Call) -> tuple[Outcome, Json]:
         async def write(opens: Sequence[Opening], rows: Sequence[JournalRow]) -> None:
             self._check_lease(live)
-            progress = Progress(
-                execution_id=call.execution_id, fence=live.fence, rows=tuple(rows), opens=tuple(opens)
-            )
-            await write_until_written(self._executions, progress)
+            await write_until_written(self._executions, live.progress(rows, opens))
+            if rows:
+                live.has_progressed()
 
         items = unfold(step.body, call.scope, step.item_key)
         at_once = step.body.concurrency if goes_over_a_list(step.body) else None
@@ -172,8 +171,7 @@ class Attempts:
         resumed = live.fence > FIRST_FENCE or call.attempt > 1 or call.woken
         journal = ItemJournal(
             self._executions,
-            call.execution_id,
-            live.fence,
+            live,
             call.node_id,
             call.visit,
             resumed,

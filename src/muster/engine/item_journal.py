@@ -7,7 +7,8 @@ from contextlib import suppress
 from datetime import datetime
 
 from muster.engine.handlers import Call, Done
-from muster.engine.ports import PERMANENT, Executions, JournalRow, Lost, NotWritten, Progress
+from muster.engine.live import Live
+from muster.engine.ports import PERMANENT, Executions, JournalRow, Lost, NotWritten
 from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works
@@ -28,16 +29,15 @@ class ItemJournal:
     def __init__(
         self,
         executions: Executions,
-        execution_id: str,
-        fence: int,
+        live: Live,
         node: str,
         visit: int,
         resumed: bool,
         repeats: bool = False,
     ) -> None:
-        self._executions, self._fence = executions, fence
+        self._executions, self._live = executions, live
         self._resumed, self._repeats = resumed, repeats
-        self._visit = (execution_id, node, visit)
+        self._visit = (live.facts.id, node, visit)
 
     async def done(self) -> Set[str]:
         """The keys of the items that are done already."""
@@ -65,7 +65,7 @@ class ItemJournal:
         """Make them durable. What the database will not take of an item is that item's failure: answered by
         its key, and written so. Raises `Lost`."""
         try:
-            await write_until_written(self._executions, self._progress(rows))
+            await self._write(rows)
         except Lost:
             raise
         except Exception as refused:
@@ -80,7 +80,7 @@ class ItemJournal:
         """Write what happened before an end that has come already; what is not written will happen again."""
         with suppress(Exception):  # whoever ended it is not to be stopped by the store's trouble
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                await self._executions.write(self._progress(rows))
+                await self._executions.write(self._live.progress(rows))
 
     async def _write_refused(self, row: JournalRow, refused: Exception) -> Mapping[str, Failure]:
         """What is refused again and again is the item's failure. Once may be the database's bad day, and the
@@ -88,7 +88,7 @@ class ItemJournal:
         for pause in () if isinstance(refused, AuthorError) else PAUSES:
             await asyncio.sleep(pause)
             try:
-                await write_until_written(self._executions, self._progress([row]))
+                await self._write([row])
             except Lost:
                 raise
             except Exception as again:  # as above: whatever it does not like
@@ -97,11 +97,12 @@ class ItemJournal:
                 return {}
         log.warning("execution %s, node %s, item %s: %s", self._visit[0], row.node, row.item_key, refused)
         failure = Failure("Unstorable", "what came of it cannot be stored; the log says more")
-        await write_until_written(self._executions, self._progress([failed(row, failure)]))
+        await self._write([failed(row, failure)])
         return {row.item_key: failure}
 
-    def _progress(self, rows: Sequence[JournalRow]) -> Progress:
-        return Progress(execution_id=self._visit[0], fence=self._fence, rows=tuple(rows))
+    async def _write(self, rows: Sequence[JournalRow]) -> None:
+        await write_until_written(self._executions, self._live.progress(rows))
+        self._live.has_progressed()
 
     def _tell(self, away: Exception) -> None:
         log.warning("execution %s: its items cannot be read yet: %s", self._visit[0], away)

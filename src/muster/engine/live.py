@@ -1,7 +1,7 @@
 """An execution in the hands of this instance: rebuilt from what is kept, and put back into that shape."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
@@ -215,6 +215,20 @@ class Live:
         """Whether it has made no progress since."""
         return self.takeovers > 0
 
+    def has_progressed(self) -> None:
+        """Something of it is durable: it was not this one that brought its owners down."""
+        self.takeovers = 0
+
+    def progress(self, rows: Sequence[JournalRow], opens: Sequence[Opening] = ()) -> Progress:
+        """What a visit writes while it is under way."""
+        return Progress(
+            execution_id=self.facts.id,
+            fence=self.fence,
+            rows=tuple(rows),
+            opens=tuple(opens),
+            was_taken_over=self.was_taken_over,
+        )
+
     def token(self, node: str, visit: int) -> Token | None:
         """The token of a visit that is not over."""
         return next((each for each in self.state.tokens if (each.node, each.visit) == (node, visit)), None)
@@ -255,7 +269,7 @@ class Live:
         self.closes.clear()
         self.owes_a_write = False
         if progress.rows:
-            self.takeovers = 0
+            self.has_progressed()
         if progress.closes and self.state.ending:
             self.closed.update(progress.closes.visits)
 

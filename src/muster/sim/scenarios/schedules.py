@@ -50,6 +50,8 @@ from muster.store.workflows import WorkflowRepository
 
 INSTANCES = 3
 LEASE = timedelta(seconds=2)
+# Instances go down twice a second here, through nobody's fault: five times in a row is bad luck at times.
+TAKEOVERS = 8
 CALM_SECONDS = 40
 RESTARTS_AFTER = [0.05, 0.5, 4.0]
 TROUBLE = (Unavailable, CommitUnknown, NotWritten)
@@ -214,7 +216,8 @@ class _Place:
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         workflows = WorkflowRepository(database, clock)
         programs = Programs(workflows.document, TYPES)
-        instance = Instance(Name(self.name, ids.new()), executions, driver, programs.of, clock, LEASE)
+        name = Name(self.name, ids.new())
+        instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
         library = Library(workflows, TemplateRepository(database, clock), Catalogue(TYPES), ids)
         control = Control(instance, ExecutionRecords(database), library, programs, clock, ids)
         firing = FiringPass(self._make(database), control, _Nobody(), TROUBLE)

@@ -42,6 +42,8 @@ from muster.store.tables import metadata, workflow, workflow_version
 T = TypeVar("T")
 INSTANCES = 3
 LEASE = timedelta(seconds=2)
+# Instances go down twice a second here, through nobody's fault: five times in a row is bad luck at times.
+TAKEOVERS = 8
 CALM_SECONDS = 60
 RESTARTS_AFTER = [0.05, 0.5, 4.0]
 WORKS, FAILS = 1, 2
@@ -194,7 +196,8 @@ class _Place:
         executions = self._make(database, GroupCommitter(database), LEASE)
         attempts = Attempts(Handlers({"TELL": self._tell}, {}, {}), executions, clock, chance, LEASE)
         driver = Driver(executions, attempts, clock, chance)
-        instance = Instance(Name(self.name, ids.new()), executions, driver, _program, clock, LEASE)
+        name = Name(self.name, ids.new())
+        instance = Instance(name, executions, driver, _program, clock, LEASE, most_takeovers=TAKEOVERS)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
             for number in range(3):

@@ -58,6 +58,8 @@ VERSIONS = (1, 2)
 CHILD_VERSION, CULPRIT_VERSION = 3, 4
 CULPRITS_IN = 0.2
 LEASE = timedelta(seconds=2)
+# Instances go down twice a second here, through nobody's fault: five times in a row is bad luck at times.
+TAKEOVERS = 8
 CALM_SECONDS = 300
 MOST_EXECUTIONS = 8
 RESTARTS_AFTER = [0.05, 0.5, 4.0]
@@ -166,7 +168,8 @@ class _Place:
         handlers = Handlers({"TELL": self._sink.tell, "KILL": kill}, {"SET": set_}, waits, calls)
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         programs = Programs(self._document, TYPES)
-        instance = Instance(Name(self.name, ids.new()), executions, driver, programs.of, clock, LEASE)
+        name = Name(self.name, ids.new())
+        instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
         workflows, templates = WorkflowRepository(database, clock), TemplateRepository(database, clock)
         library = Library(workflows, templates, Catalogue(TYPES), ids)
         records, acts = ExecutionRecords(database), ExecutionActs(committer)

@@ -106,9 +106,9 @@ MUTANTS = [
     ),
     Mutant(
         "a producer fires its own institute's triggers only",
-        "api/routes/firing.py",
-        "                if caller.institute_id not in (None, trigger.institute_id):\n",
-        "                if False:\n",
+        "engine/triggering.py",
+        "self._there(trigger if institute_id in (None, trigger.institute_id) else None)",
+        "self._there(trigger)",
         f"{FIRING} own_institutes",
     ),
     Mutant(

@@ -79,12 +79,13 @@ async def test_a_change_wins_against_who_has_not_seen_it(
     triggers: TriggerRepository, workflows: WorkflowRepository
 ) -> None:
     await make(triggers, TriggerSettings(path="orders"))
-    changed = await triggers.replace("t1", TriggerSettings(path="paid"), 1, audit("replace"))
-    assert changed is not None
+    found = await triggers.replace("t1", TriggerSettings(path="paid"), None, 1, audit("replace"))
+    assert found is not None
+    changed, _ = found
     assert (changed.settings.path, changed.version) == ("paid", 2)
     with pytest.raises(Stale):
-        await triggers.replace("t1", TriggerSettings(), 1, audit("replace"))
-    assert await triggers.replace("none", TriggerSettings(), None, audit("replace")) is None
+        await triggers.replace("t1", TriggerSettings(), None, 1, audit("replace"))
+    assert await triggers.replace("none", TriggerSettings(), None, None, audit("replace")) is None
     assert await triggers.delete("t1", audit("delete"))
     assert not await triggers.delete("t1", audit("delete"))
 
@@ -93,7 +94,7 @@ async def test_every_change_has_its_entry_in_the_audit_log(
     database: Database, triggers: TriggerRepository, workflows: WorkflowRepository
 ) -> None:
     await make(triggers, SIGNED)
-    await triggers.replace("t1", SIGNED, None, audit("replace", "t1"))
+    await triggers.replace("t1", SIGNED, None, None, audit("replace", "t1"))
     await triggers.add_secret("t1", SECRET, audit("rotate", "t1"))
     await triggers.keep_newest_secret("t1", audit("revoke", "t1"))
     await triggers.delete("t1", audit("delete", "t1"))
@@ -234,3 +235,31 @@ async def test_a_version_that_wants_anothers_path_is_not_activated_at_all(
     assert found is not None
     assert (found.active_version, found.latest_version) == (2, 3)
     assert await paths(triggers) == {None: "own", "a": "x"}
+
+
+async def test_a_secret_that_can_be_read_is_valid_beside_one_that_cannot(
+    database: Database, triggers: TriggerRepository, workflows: WorkflowRepository, clock: FakeClock
+) -> None:
+    await make(triggers, SIGNED)
+    other = TriggerRepository(database, clock, Vault.of(OTHER_KEY))
+    await other.add_secret("t1", SECRET, audit("rotate"))
+    for reader in (triggers, other):
+        found = await reader.by_id("t1")
+        assert found is not None
+        assert found.secrets == (secret_bytes(SECRET),)
+
+
+async def test_a_secret_is_given_with_the_change_that_needs_it_or_nothing_changes(
+    database: Database, triggers: TriggerRepository, workflows: WorkflowRepository, clock: FakeClock
+) -> None:
+    await make(triggers, TriggerSettings(path="orders"))
+    keyless = TriggerRepository(database, clock, None)
+    with pytest.raises(NotConfigured):
+        await keyless.replace("t1", SIGNED, SECRET, None, audit("replace"))
+    unchanged = await triggers.get(None, "t1")
+    assert unchanged is not None
+    assert (unchanged.settings, unchanged.version) == (TriggerSettings(path="orders"), 1)
+    for is_given in (True, False):
+        changed = await triggers.replace("t1", SIGNED, SECRET, None, audit("replace"))
+        assert changed is not None
+        assert (len(changed[0].secrets), changed[1]) == (1, is_given)

@@ -121,7 +121,8 @@ async def opened(
             await migrated(migrating)
         database = WatchedDatabase(await stack.enter_async_context(_database(settings)))
         storage = _storage(database, clock)
-        catalogue, vault = catalogue_with(plugged), _vault(settings)
+        vault = _vault(settings)
+        catalogue = catalogue_with(plugged, can_sign=vault is not None)
         data = await stack.enter_async_context(
             data_parts(
                 database,

@@ -125,9 +125,15 @@ class Triggers(Protocol):
         ...
 
     async def replace(
-        self, trigger_id: str, settings: TriggerSettings, expected: int | None, audit: AuditEntry
-    ) -> Trigger | None:
-        """Its secrets are gone if it is authenticated in another way. Raises `Stale`, `PathTaken`."""
+        self,
+        trigger_id: str,
+        settings: TriggerSettings,
+        secret: str | None,
+        expected: int | None,
+        audit: AuditEntry,
+    ) -> tuple[Trigger, bool] | None:
+        """Its secrets are gone if it is authenticated in another way. With none left it has this one, if one
+        is given: then True is beside it. Raises `Stale`, `PathTaken`."""
         ...
 
     async def add_secret(self, trigger_id: str, secret: str, audit: AuditEntry) -> Trigger | None:

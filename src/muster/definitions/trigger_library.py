@@ -12,6 +12,7 @@ from muster.model.access import Caller
 from muster.model.problems import AuthorError, Level, Problem
 from muster.model.stored import AuditEntry, Page
 from muster.model.trigger import Authentication, Trigger, TriggerSettings
+from muster.model.workflow import WorkflowStatus
 
 # What Standard Webhooks puts before a secret.
 PREFIX = "whsec_"
@@ -47,9 +48,11 @@ class TriggerLibrary:
         self._entropy, self._changed = entropy, changed
 
     async def create(self, workflow: str, settings: TriggerSettings, actor: Caller) -> SavedTrigger:
-        """Raises `AuthorError`, `PathTaken`."""
+        """Raises `AuthorError`, `PathTaken`, `Unfit`."""
         warnings = _sound(settings)
         of = await self._library.workflow(workflow, actor)
+        if of.status is WorkflowStatus.ARCHIVED:
+            raise Unfit(f"The workflow {of.key!r} is archived: nothing starts it")
         trigger_id, secret = self._ids.new(), self._secret_for(settings)
         audit = _audit(trigger_id, "create", actor, of.institute_id, workflow_id=of.id)
         made = await self._triggers.create(trigger_id, of.id, of.institute_id, settings, secret, audit)
@@ -63,11 +66,13 @@ class TriggerLibrary:
         warnings = _sound(settings)
         present = await self._own(trigger_id, actor)
         audit = _audit(trigger_id, "replace", actor, present.institute_id)
-        replaced = _found(await self._triggers.replace(trigger_id, settings, expected, audit), trigger_id)
+        secret = self._secret_for(settings)
+        replaced = await self._triggers.replace(trigger_id, settings, secret, expected, audit)
+        if replaced is None:
+            raise NotFound(_none(trigger_id))
         self._changed()
-        if settings.authentication is Authentication.HMAC and not replaced.secrets:
-            return await self._with_new_secret(replaced, actor, warnings)
-        return SavedTrigger(replaced, None, warnings)
+        trigger, is_given = replaced
+        return SavedTrigger(trigger, secret if is_given else None, warnings)
 
     async def delete(self, trigger_id: str, actor: Caller) -> None:
         """Raises `Unfit`."""

@@ -7,7 +7,14 @@ from uuid import NAMESPACE_OID, uuid5
 from muster.definitions.formats import topic_flaw
 from muster.definitions.pointers import child
 from muster.definitions.problems import Problems
-from muster.definitions.triggers import PATH_RULE, check_idempotency, is_path, path_of, warn_if_open
+from muster.definitions.triggers import (
+    PATH_RULE,
+    check_idempotency,
+    check_trigger_meaning,
+    is_path,
+    path_of,
+    warn_if_open,
+)
 from muster.expr import ExpressionError, compile_condition, compile_mapping
 from muster.model.json import JsonObject
 from muster.model.problems import Problem
@@ -57,6 +64,22 @@ def trigger_id(workflow_id: str, node_id: str) -> str:
     return str(uuid5(NAMESPACE_OID, f"muster/trigger/{workflow_id}/{node_id}"))
 
 
+def check_node(config: JsonObject, can_sign: bool = True) -> tuple[Problem, ...]:
+    """What the schema cannot say of a `TRIGGER` node: the same as of what an editor says, where it was
+    written. `can_sign`: secrets can be kept."""
+    problems = Problems()
+    problems.add_all(check_trigger_meaning(config, ""))
+    settings = settings_of(config)
+    if settings is None:
+        return problems.all
+    _check_kind(settings, problems, "/path" if config.get("path") else "/endpoint")
+    _check_filter(settings, problems)
+    if settings.authentication is Authentication.HMAC and not can_sign:
+        message = "Without MUSTER_SECRET_KEY there are no secrets to sign with: this trigger lets nobody in."
+        problems.warn("SECRETS_UNAVAILABLE", "/authentication", message)
+    return problems.all
+
+
 def check_settings(settings: TriggerSettings) -> tuple[Problem, ...]:
     """All that is wrong with what an editor says, and what there is to warn of."""
     problems = Problems()
@@ -71,16 +94,21 @@ def check_settings(settings: TriggerSettings) -> tuple[Problem, ...]:
 def _check_address(settings: TriggerSettings, problems: Problems) -> None:
     if settings.path is not None and not is_path(settings.path):
         problems.error("INVALID_PATH", "/path", PATH_RULE)
+    if settings.topic is not None and (flaw := topic_flaw(settings.topic)) is not None:
+        problems.error("INVALID_TOPIC", "/topic", flaw)
+    _check_kind(settings, problems, "/path")
+
+
+def _check_kind(settings: TriggerSettings, problems: Problems, path: str) -> None:
+    """What goes with which kind of trigger; `path` is where its path was written."""
     is_event = settings.type is TriggerType.EVENT
     if is_event and (settings.event_name is None) == (settings.topic is None):
         message = "An event trigger needs a `triggerEventName` or a `topic`, and not both."
         problems.error("MISSING_FIELD", "/triggerEventName", message)
-    if settings.topic is not None and (flaw := topic_flaw(settings.topic)) is not None:
-        problems.error("INVALID_TOPIC", "/topic", flaw)
     if not is_event and settings.topic is not None:
         problems.error("INVALID_VALUE", "/topic", "Only an event trigger has a topic.")
     if settings.type is not TriggerType.WEBHOOK and settings.path is not None:
-        problems.error("INVALID_VALUE", "/path", "Only a webhook has a path.")
+        problems.error("INVALID_VALUE", path, "Only a webhook has a path.")
     if settings.type is not TriggerType.WEBHOOK and settings.authentication is Authentication.HMAC:
         problems.error("INVALID_VALUE", "/authentication", "Only a webhook's requests are signed.")
 
@@ -91,6 +119,10 @@ def _check_expressions(settings: TriggerSettings, problems: Problems) -> None:
             compile_condition(settings.condition)
     except ExpressionError as error:
         problems.error("INVALID_EXPRESSION", "/condition", error.message, column=error.column)
+    _check_filter(settings, problems)
+
+
+def _check_filter(settings: TriggerSettings, problems: Problems) -> None:
     for path in settings.filter or {}:
         try:
             compile_mapping(path)

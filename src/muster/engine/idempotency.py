@@ -4,7 +4,7 @@
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
@@ -80,7 +80,7 @@ def key_of_request(key: str, place: int | None = None) -> Keyed:
 
 
 def key_for(
-    setting: JsonView | None,
+    setting: JsonView | Json,
     trigger_id: str,
     context: JsonObject,
     event_type: str | None,
@@ -88,8 +88,13 @@ def key_for(
     at: datetime,
     unique: Callable[[], str] = lambda: str(uuid4()),
 ) -> Generated:
-    """The key that an event has; None: it has none, and always runs. `at` is when the event came."""
-    event = _Event(setting or {}, trigger_id, context, event_type, event_id, at)
+    """The key that an event has; None: it has none, and always runs. `at` is when the event came. A setting
+    may have been stored by anybody: one that cannot be used is told in the log, and is as `UUID`."""
+    if setting is None:
+        return None
+    if not isinstance(setting, Mapping):
+        return _unusable(trigger_id, "it is no object", unique)
+    event = _Event(setting, trigger_id, context, event_type, event_id, at)
     try:
         match event.setting.get("strategy", "NONE"):
             case "NONE":
@@ -109,8 +114,12 @@ def key_for(
             case other:
                 raise _Unusable(f"there is no strategy {other!r}")
     except _Unusable as unusable:
-        log.warning("trigger %s has an idempotency setting that cannot be used: %s", trigger_id, unusable)
-        return Keyed(unique(), None)
+        return _unusable(trigger_id, unusable, unique)
+
+
+def _unusable(trigger_id: str, why: object, unique: Callable[[], str]) -> Keyed:
+    log.warning("trigger %s has an idempotency setting that cannot be used: %s", trigger_id, why)
+    return Keyed(unique(), None)
 
 
 def value_text(value: Json) -> str:

@@ -210,16 +210,16 @@ def _scope(trigger: Startable, event: Event) -> Scope:
 
 
 def delivery_of(trigger: Startable, event: Event) -> Once | None:
-    """What tells a signed request from all others. None: it was not signed, or its key tells as much."""
-    setting = trigger.settings.idempotency or {}
-    by_event = setting.get("strategy") == "EVENT_BASED" and setting.get("includeEventId") is not False
-    if event.delivery is None or by_event:
+    """What tells a signed request from all others, however its trigger's settings have changed in between.
+    None: it was not signed."""
+    if event.delivery is None:
         return None
+    setting = trigger.settings.idempotency
     parts = ("delivery", trigger.id, event.delivery)
     return once(
         trigger.institute_id,
         trigger.workflow_id,
         parts,
         expires_at=event.at + DELIVERIES_KEPT,
-        retry_failed=setting.get("retryFailed") is True,
+        retry_failed=isinstance(setting, dict) and setting.get("retryFailed") is True,
     )

@@ -1,8 +1,10 @@
 """TRIGGER: what starts the workflow from outside."""
 
+from dataclasses import replace
 from typing import cast
 
-from muster.definitions.triggers import IDEMPOTENCY, TRIGGER, check_trigger_meaning
+from muster.definitions.trigger_settings import check_node
+from muster.definitions.triggers import IDEMPOTENCY, TRIGGER
 from muster.definitions.variables import ALWAYS
 from muster.engine.handlers import Call, Done
 from muster.model.json import JsonObject, JsonView
@@ -21,7 +23,7 @@ _EXAMPLE: JsonObject = {
 
 
 def check(config: JsonView) -> tuple[Problem, ...]:
-    return check_trigger_meaning(dict(config), "")
+    return check_node(dict(config))
 
 
 TYPE = NodeType(
@@ -50,6 +52,9 @@ TYPE = NodeType(
     check=check,
     local_names=frozenset({"triggerId", "eventName", "eventId", "ctx"}),
 )
+
+# The same where no secrets can be kept.
+UNSIGNED = replace(TYPE, check=lambda config: check_node(dict(config), can_sign=False))
 
 
 def trigger(config: JsonObject, call: Call) -> Done:

@@ -103,6 +103,12 @@ def replace_triggers(
         insert_rows(connection, workflow_trigger, added)
 
 
+def free_paths(connection: Connection, workflow_id: str) -> None:
+    """Let the paths that come from the definition be anybody's, until a version is activated again."""
+    of_definition = [c.workflow_id == workflow_id, c.node_key.is_not(None)]
+    connection.execute(update(workflow_trigger).where(*of_definition).values(path=None))
+
+
 def _kept(present: Row[Any], row: Mapping[str, object]) -> dict[str, object]:
     """Secrets stay for as long as requests are signed with them."""
     secrets = present.secrets if row["authentication"] == Authentication.HMAC else []

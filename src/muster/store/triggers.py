@@ -40,6 +40,7 @@ class TriggerRepository:
 
     def __init__(self, database: Database, clock: Clock, vault: Vault | None) -> None:
         self._database, self._clock, self._vault = database, clock, vault
+        self._unread = set[str]()
 
     # --- for editors -------------------------------------------------------------------------------
 
@@ -81,17 +82,29 @@ class TriggerRepository:
             return await self._database.write(work)
 
     async def replace(
-        self, trigger_id: str, settings: TriggerSettings, expected: int | None, audit: AuditEntry
-    ) -> Trigger | None:
+        self,
+        trigger_id: str,
+        settings: TriggerSettings,
+        secret: str | None,
+        expected: int | None,
+        audit: AuditEntry,
+    ) -> tuple[Trigger, bool] | None:
+        is_given = False
+
         def values(row: Row[Any], now: datetime) -> dict[str, object]:
             if expected not in (None, row.version):
                 raise Stale(row.version)
+            nonlocal is_given
             kept = row.secrets if settings.authentication == row.authentication else []
+            is_given = not kept and secret is not None
+            if is_given:
+                kept = self._added([], secret, row.institute_id, row.id, now)
             anew = {"secrets": kept, "version": row.version + 1, "updated_at": now}
             return settings_row(settings) | anew
 
         with taken_paths([settings]):
-            return await self._change(trigger_id, values, audit)
+            changed = await self._change(trigger_id, values, audit)
+        return None if changed is None else (changed, is_given)
 
     async def add_secret(self, trigger_id: str, secret: str, audit: AuditEntry) -> Trigger | None:
         def values(row: Row[Any], now: datetime) -> dict[str, object]:
@@ -185,15 +198,18 @@ class TriggerRepository:
 
     def _secrets(self, row: Row[Any]) -> Sequence[bytes]:
         """Those that can be read. Without any, nobody's signature is right."""
-        if not row.secrets:
-            return []
+        opened = (self._secret(row, secret["sealed"]) for secret in row.secrets)
+        return [secret for secret in opened if secret is not None]
+
+    def _secret(self, row: Row[Any], sealed: str) -> bytes | None:
         try:
             place = trigger_place(row.institute_id, row.id)
-            opened = [needed(self._vault).unseal(secret["sealed"], *place) for secret in row.secrets]
-            return [secret_bytes(secret) for secret in opened]
+            return secret_bytes(needed(self._vault).unseal(sealed, *place))
         except (Unreadable, NotConfigured) as error:
-            _log.error("a trigger's secrets cannot be read", trigger_id=row.id, reason=str(error))
-            return []
+            if sealed not in self._unread:  # a trigger that is fired is read every second
+                self._unread.add(sealed)
+                _log.error("a trigger's secret cannot be read", trigger_id=row.id, reason=str(error))
+            return None
 
 
 def _of(institute_id: str | None) -> list[ColumnElement[bool]]:

@@ -45,7 +45,7 @@ from muster.store.tables import (
     workflow_node,
     workflow_version,
 )
-from muster.store.trigger_rows import replace_triggers
+from muster.store.trigger_rows import free_paths, replace_triggers
 from muster.store.types import is_storable
 
 # SQLite refuses patterns of more than 50,000 bytes.
@@ -124,6 +124,7 @@ class WorkflowRepository:
     async def archive(self, workflow_id: str, expected: int | None, audit: AuditEntry) -> Workflow | None:
         def change(connection: Connection) -> dict[str, object]:
             switch_off_all(connection, workflow_id, database_now(connection))
+            free_paths(connection, workflow_id)
             return {"status": WorkflowStatus.ARCHIVED.value}
 
         return await self._change(workflow_id, expected, change, audit)

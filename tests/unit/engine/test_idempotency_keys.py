@@ -251,6 +251,9 @@ def test_an_expression_may_make_a_new_id_for_every_event() -> None:
 @pytest.mark.parametrize(
     "setting",
     [
+        5,
+        [],
+        "NONE",
         {"strategy": "SOMETIMES"},
         {"strategy": 5},
         {"strategy": "TIME_WINDOW"},

@@ -46,6 +46,7 @@ Id = Annotated[str, Path(description="A trigger's id.")]
     **described(
         TriggerSaved,
         Code.NOT_FOUND,
+        Code.CONFLICT,
         *_SAVING,
         role=Role.EDITOR,
         status=201,

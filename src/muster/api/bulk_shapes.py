@@ -6,6 +6,7 @@ from enum import StrEnum
 from pydantic import Field, JsonValue
 
 from muster.api.execution_shapes import REASON, TAG_LENGTH
+from muster.api.moments import Moment
 from muster.api.shapes import Request, Shape
 from muster.engine.bulk import ItemStatus, JobAction, JobStatus, JobTarget
 from muster.engine.letters import LetterKind, LetterStatus
@@ -50,8 +51,8 @@ class ExecutionFilter(Request):
     workflow: str | None = Field(default=None, description="A workflow's id or key.")
     trigger: str | None = None
     idempotency_key: str | None = None
-    from_: datetime | None = Field(default=None, alias="from", strict=False)
-    to: datetime | None = Field(default=None, strict=False)
+    from_: Moment | None = Field(default=None, alias="from")
+    to: Moment | None = None
     tag: str | None = Field(default=None, max_length=TAG_LENGTH)
     q: str | None = Field(default=None, max_length=200, pattern=r"\S")
 
@@ -62,8 +63,8 @@ class LetterFilter(Request):
     kind: LetterKind | None = Field(default=None, strict=False)
     status: LetterStatus | None = Field(default=None, strict=False)
     source: str | None = None
-    from_: datetime | None = Field(default=None, alias="from", strict=False)
-    to: datetime | None = Field(default=None, strict=False)
+    from_: Moment | None = Field(default=None, alias="from")
+    to: Moment | None = None
 
 
 class BulkOnExecutions(Request):

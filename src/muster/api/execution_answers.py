@@ -28,16 +28,23 @@ KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow"}
 
 
 async def whole_of(control: Control, following: Following, found: ExecutionDetail) -> ExecutionWhole:
-    types = await control.node_types(found)
+    types, visits = await control.node_types(found), await visits_of(following, found)
+    item = item_of(replace(found.row, current_node_id=_current(found.row, visits)))
     return ExecutionWhole(
-        **item_of(found.row).model_dump(),
+        **item.model_dump(),
         context=linked(found.row.id, found.context),
         output=linked(found.row.id, found.output),
-        nodes=[node_of(found.row.id, row, types) for row in await visits_of(following, found)],
+        nodes=[node_of(found.row.id, row, types) for row in visits],
         more_nodes=found.more_nodes,
         pending=[ASKED[SignalKind(kind)] for kind in found.asked],
         waits=_waits(control, found, types),
     )
+
+
+def _current(row: ExecutionRow, visits: Sequence[NodeRow]) -> str | None:
+    """Where it is: at what runs, which its row learns with the next checkpoint, or where its row says."""
+    runs = (visit.node_id for visit in visits if visit.status is NodeStatus.RUNNING)
+    return next(runs, row.current_node_id)
 
 
 def _waits(control: Control, found: ExecutionDetail, types: dict[str, str]) -> list[WaitItem]:

@@ -1,9 +1,8 @@
 """What callers send and get about idempotency settings."""
 
-from datetime import datetime
-
 from pydantic import Field, JsonValue
 
+from muster.api.moments import ZonelessMoment
 from muster.api.shapes import Request, Shape, is_none
 
 MOST_EVENTS = 1000
@@ -15,7 +14,9 @@ class SampleEvent(Request):
     context: dict[str, JsonValue] = Field(default_factory=dict)
     event_type: str | None = None
     event_id: str | None = None
-    at: datetime | None = Field(default=None, strict=False, description="When it comes; without it, now.")
+    at: ZonelessMoment | None = Field(
+        default=None, description="When it comes, in UTC unless it says otherwise; without it, now."
+    )
 
 
 class IdempotencyPreview(Request):

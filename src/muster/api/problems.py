@@ -103,6 +103,11 @@ def wrong(pointer: str, message: str, code: str = "INVALID_VALUE") -> Refused:
     return Refused(Code.INVALID_BODY, message, problems=[Problem(code, pointer, message)])
 
 
+def clash(code: Code, pointer: str, message: str) -> Refused:
+    """One field of a body that goes against what is there."""
+    return Refused(code, message, problems=[Problem(code, pointer, message)])
+
+
 def our_fault() -> Refused:
     """What a caller is told of a fault of ours: nothing but where to look."""
     return Refused(Code.INTERNAL_ERROR, "Something went wrong here. The log has it under this request's id.")

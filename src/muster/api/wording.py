@@ -46,7 +46,7 @@ def must(kind: str, bounds: Mapping[str, object]) -> str:
     if kind == "string_pattern_mismatch" and bounds.get("pattern") == r"\S":
         return "hold more than spaces"
     if kind in _BOUNDED:
-        return _BOUNDED[kind].format_map(bounds)
+        return _BOUNDED[kind].format_map({name: _plain(bound) for name, bound in bounds.items()})
     match kind:
         case "string_too_short":
             return f"have {_many(bounds['min_length'], 'character')} or more"
@@ -57,6 +57,10 @@ def must(kind: str, bounds: Mapping[str, object]) -> str:
         case "too_long":
             return f"have {_many(bounds['max_length'], 'entry', 'entries')} at most"
     return "be another value"
+
+
+def _plain(bound: object) -> object:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
 def _many(count: object, one: str, several: str | None = None) -> str:

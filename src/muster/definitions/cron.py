@@ -237,6 +237,8 @@ def _range(body: str, of: _Field, open_ended: bool) -> tuple[int, int]:
     if body == "*":
         return of.lowest, of.highest
     start, dash, end = body.partition("-")
+    if dash and not (start and end):
+        raise _no_number(body, of)
     first = _number(start, of)
     if not dash:
         return first, of.highest if open_ended else first
@@ -253,5 +255,11 @@ def _number(text: str, of: _Field) -> int:
         return of.names[text]
     if text.isascii() and text.isdigit() and len(text) <= 2 and of.lowest <= int(text) <= of.highest:
         return int(text)
+    raise _no_number(text, of)
+
+
+def _no_number(text: str, of: _Field) -> CronFlaw:
     named = f" or {next(iter(of.names))} to {list(of.names)[-1]}" if of.names else ""
-    raise CronFlaw(f"`{text}` is not a {of.title}: {of.lowest} to {of.highest}{named}.")
+    article = "an" if of is _HOUR else "a"
+    shown = f"`{text}`" if text else "An empty part"
+    return CronFlaw(f"{shown} is not {article} {of.title}: {of.lowest} to {of.highest}{named}.")

@@ -25,7 +25,7 @@ from muster.kit.ids import Ids
 from muster.model.access import Caller
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import Catalogue
-from muster.model.problems import Level, Problem
+from muster.model.problems import Level, Problem, told
 from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
 from muster.model.workflow import Definition, WorkflowStatus
 
@@ -37,7 +37,7 @@ class Invalid(Exception):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("; ".join(problem.message for problem in self.problems))
+        super().__init__(told(self.problems))
 
 
 class NotFound(Exception):

@@ -68,6 +68,10 @@ class Overtaken(Exception):
     """The item of a job has its result, or the job is another's: nothing was done."""
 
 
+class NoSuchNode(Conflict):
+    """The version has no node of the name that was given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Retry:
     """How to try again: from the node that is named, else where it failed; with changes to the context; on
@@ -230,7 +234,9 @@ class Actions:
         # What is still to be undone must be there too, or nobody would know how.
         needed = standing | {undoable for undoable, _ in state.to_undo}
         if missing := sorted(needed - graph.nodes.keys()):
-            raise Conflict(f"That version has no node {', '.join(missing)}")
+            raise (NoSuchNode if node in missing else Conflict)(
+                f"That version has no node {', '.join(missing)}"
+            )
         if node is not None:
             return take_up_from(graph, state, node, context)
         if not state.tokens and not state.interrupted:

@@ -11,6 +11,7 @@ from muster.engine.advance import PARKED
 from muster.engine.codec import decode
 from muster.engine.idempotency import Keyed
 from muster.engine.instance import Instance
+from muster.engine.limits import BadConcurrencyKey
 from muster.engine.ports import Begun, Checkpoint, Limit, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
@@ -78,13 +79,15 @@ async def whole(records: Records, execution_id: str, value: Json) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is asked for when an execution is started by hand."""
+    """What is asked for when an execution is started by hand. `pointer` is where in what was sent the context
+    is, if anything was."""
 
     workflow: str
     context: JsonObject
     version: int | None = None
     tags: tuple[str, ...] = ()
     key: Keyed | None = None
+    pointer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,9 @@ class Control:
         when this returns. `limit` holds unless the workflow has one of its own."""
         place = await self._to_start(start, actor)
         once = once or _once(start, place)
-        return await self._begin(place, start.context, start.tags, once, trigger_id, limit=limit)
+        return await self._begin(
+            place, start.context, start.tags, once, trigger_id, limit=limit, pointer=start.pointer
+        )
 
     async def start_at(
         self,
@@ -142,10 +147,11 @@ class Control:
         once: Once | None,
         trigger_id: str | None,
         delivery: Once | None = None,
+        pointer: str = "",
     ) -> Begun:
         """Begin an execution where somebody knows that there is something to start, unless another has its
-        key, or came of the same message. Durable when this returns."""
-        return await self._begin(place, context, (), once, trigger_id, delivery=delivery)
+        key, or came of the same message. Durable when this returns. `pointer` is as that of a start."""
+        return await self._begin(place, context, (), once, trigger_id, delivery=delivery, pointer=pointer)
 
     async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[Begun | BaseException]:
         """Begin many, in as few commits as they fit into. Each comes to its start, or to what `start` would
@@ -164,7 +170,8 @@ class Control:
                 case Exception() as error:
                     raise error
                 case place:
-                    return await self._begin(place, start.context, start.tags, _once(start, place))
+                    key = _once(start, place)
+                    return await self._begin(place, start.context, start.tags, key, pointer=start.pointer)
 
         return await asyncio.gather(*map(begin, starts), return_exceptions=True)
 
@@ -182,6 +189,7 @@ class Control:
         trigger_id: str | None = None,
         limit: Limit | None = None,
         delivery: Once | None = None,
+        pointer: str = "",
     ) -> Begun:
         given: JsonObject = {"workflowId": place.workflow_id}
         if place.institute_id or "instituteId" not in context:
@@ -192,7 +200,7 @@ class Control:
             version_id=place.version_id,
             institute_id=place.institute_id,
             owner=self._instance.name.owner,
-            context=check_context({**context, **given}),
+            context=check_context({**context, **given}, pointer),
             started_at=self._clock.now(),
             trigger_id=trigger_id,
             tags=tags,
@@ -200,7 +208,10 @@ class Control:
             limit=limit,
             delivery=delivery,
         )
-        return await self._instance.start(new)
+        try:
+            return await self._instance.start(new)
+        except BadConcurrencyKey as bad:
+            raise bad.at(pointer) from None
 
     async def _version_to_start(self, workflow: Workflow, number: int | None, actor: Caller) -> int:
         if number is not None:

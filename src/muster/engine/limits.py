@@ -12,11 +12,15 @@ from muster.model.problems import AuthorError, Problem
 
 class BadConcurrencyKey(AuthorError):
     """The key of a workflow's concurrency limit cannot be computed from what it is started with; the message
-    says why."""
+    says why, and `pointer` where that is in what was sent."""
 
-    def __init__(self, error: ExpressionError) -> None:
+    def __init__(self, error: ExpressionError, pointer: str = "") -> None:
         told = f"The workflow's concurrency key: {error}"
-        super().__init__(Problem("BAD_CONCURRENCY_KEY", "/context", told))
+        super().__init__(Problem("BAD_CONCURRENCY_KEY", pointer, told))
+        self._error = error
+
+    def at(self, pointer: str) -> "BadConcurrencyKey":
+        return BadConcurrencyKey(self._error, pointer)
 
 
 @dataclass(frozen=True, slots=True)

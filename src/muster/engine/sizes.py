@@ -3,6 +3,7 @@
 import json
 from typing import TypeVar
 
+from muster.definitions.pointers import child
 from muster.engine.handlers import Done, Outcome
 from muster.engine.state import Failure
 from muster.expr.limits import weight
@@ -20,9 +21,9 @@ Ended = TypeVar("Ended", bound=Outcome)
 class ValueTooLarge(AuthorError):
     """A value that was given is larger than any may be."""
 
-    def __init__(self, name: str, size: int) -> None:
+    def __init__(self, name: str, size: int, pointer: str) -> None:
         told = f"the value is {size:,} bytes of JSON; at most {LARGEST:,} can be kept"
-        super().__init__(Problem("VALUE_TOO_LARGE", f"/context/{name}", told))
+        super().__init__(Problem("VALUE_TOO_LARGE", child(pointer, name), told))
 
 
 def size_if_too_large(value: Json, aside: int = 0) -> int | None:
@@ -44,13 +45,13 @@ def too_large(value: Json, whose: str, aside: int = 0) -> Failure | None:
     )
 
 
-def check_context(context: JsonObject) -> JsonObject:
-    """The context, if every value of it can be kept. Raises `ValueTooLarge`."""
+def check_context(context: JsonObject, pointer: str = "/context") -> JsonObject:
+    """The context, if every value of it can be kept. It came at `pointer`. Raises `ValueTooLarge`."""
     if weight(context, SURELY_SMALL) <= SURELY_SMALL:
         return context
     for name, value in context.items():
         if (size := size_if_too_large(value)) is not None:
-            raise ValueTooLarge(name, size)
+            raise ValueTooLarge(name, size, pointer)
     return context
 
 

@@ -153,7 +153,9 @@ class Triggering:
             return key
         place = Placed(trigger.workflow_id, trigger.version_id, trigger.institute_id)
         context = {**event.context, PAYLOAD: event.payload}
-        begun = await self._control.start_at(place, context, key, trigger.id, delivery_of(trigger, event))
+        begun = await self._control.start_at(
+            place, context, key, trigger.id, delivery_of(trigger, event), event.pointer
+        )
         if begun.duplicate:
             return Skipped(Reason.DUPLICATE, begun.id)
         return Fired(begun.id, None if key is None else key.key)

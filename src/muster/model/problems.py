@@ -1,5 +1,6 @@
 """Something wrong with what an author wrote, said so that they can mend it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,5 +31,11 @@ class AuthorError(Exception):
     """The author of a definition, or of a request, can mend this: it is shown to them as it is."""
 
     def __init__(self, *problems: Problem) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
+        super().__init__(told(problems))
         self.problems = problems
+
+
+def told(problems: Sequence[Problem]) -> str:
+    """All of them in one sentence."""
+    first, last = problems[:-1], problems[-1:]
+    return "; ".join([*(each.message.rstrip(".") for each in first), *(each.message for each in last)])

@@ -6,7 +6,7 @@ from typing import Protocol
 from muster.model.access import Caller, Role
 from muster.model.approval import Approval, ApprovalStatus, Decided, Decision
 from muster.model.json import Json, JsonObject
-from muster.model.problems import Problem
+from muster.model.problems import Problem, told
 from muster.model.stored import AuditEntry, Page
 from muster.nodes.answer_schema import faults_of
 from muster.nodes.resolved import BadParameter
@@ -24,7 +24,7 @@ class BadForm(Exception):
     """The form is not as it was asked for. `problems` are all of them, by their places in the form."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__("; ".join(problem.message for problem in problems))
+        super().__init__(told(problems))
         self.problems = tuple(problems)
 
 

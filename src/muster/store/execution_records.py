@@ -17,12 +17,14 @@ from muster.store.finding import started_before, started_from, with_tag, with_va
 from muster.store.large_values import output_of, read_part, read_values, with_asides
 from muster.store.paging import read_page
 from muster.store.tables import (
+    ID_LENGTH,
     execution_signal,
     node_execution,
     workflow,
     workflow_execution,
     workflow_version,
 )
+from muster.store.types import is_storable
 
 E = workflow_execution.c
 J = node_execution.c
@@ -59,6 +61,9 @@ class ExecutionRecords:
         self._database = database
 
     async def get(self, institute_id: str | None, execution_id: str) -> ExecutionDetail | None:
+        if not is_storable(execution_id, ID_LENGTH):
+            return None
+
         def work(connection: Connection) -> ExecutionDetail | None:
             wanted = of_tenant(joined(*DETAILED), institute_id).where(E.id == execution_id)
             row = connection.execute(wanted).first()

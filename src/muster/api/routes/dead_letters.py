@@ -1,7 +1,6 @@
 """Dead letters: what could not be brought to its end, to be tried again or let be."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -12,11 +11,12 @@ from muster.api.execution_shapes import Reason
 from muster.api.guard import Operator, Viewer
 from muster.api.letter_shapes import LetterItem, LetterPage, Redrive
 from muster.api.listing import Listed
+from muster.api.moments import Moment
 from muster.api.parts import Given
-from muster.api.problems import Code
+from muster.api.problems import Code, clash
 from muster.api.reading import read_optional_body
 from muster.api.strict import StrictRoute
-from muster.engine.actions import By, Retry
+from muster.engine.actions import By, NoSuchNode, Retry
 from muster.engine.letters import DeadLetter, LetterKind, LetterStatus, WantedLetters
 from muster.model.access import Role
 
@@ -37,8 +37,8 @@ async def list_letters(
     kind: Annotated[LetterKind | None, Query()] = None,
     status: Annotated[LetterStatus | None, Query()] = None,
     source: Annotated[str | None, Query(max_length=255, description="A workflow's key, say.")] = None,
-    created_from: Annotated[datetime | None, Query(alias="from")] = None,
-    created_to: Annotated[datetime | None, Query(alias="to")] = None,
+    created_from: Annotated[Moment | None, Query(alias="from")] = None,
+    created_to: Annotated[Moment | None, Query(alias="to")] = None,
 ) -> Response:
     wanted = WantedLetters(kind, status, source, created_from, created_to)
     found, following = await parts.letters.list(caller, wanted, listed)
@@ -80,7 +80,10 @@ def _action(
 async def redrive(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Redrive, parts.body_limit)
     how = Retry(body.from_, body.context, body.version)
-    return answer(_item(await parts.letters.redrive(id, By(caller, body.reason), how)))
+    try:
+        return answer(_item(await parts.letters.redrive(id, By(caller, body.reason), how)))
+    except NoSuchNode as error:
+        raise clash(Code.CONFLICT, "/from", f"{error}.") from None
 
 
 @_action("dismiss", "Let it be", Reason, {"reason": "no longer needed"})

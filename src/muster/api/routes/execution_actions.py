@@ -11,12 +11,12 @@ from muster.api.execution_answers import whole_of
 from muster.api.execution_shapes import Cancel, ExecutionWhole, Reason, Resume, Retry, Started
 from muster.api.guard import Operator
 from muster.api.parts import Given, Parts
-from muster.api.problems import Code, wrong
+from muster.api.problems import Code, clash, wrong
 from muster.api.reading import read_optional_body
 from muster.api.routes.executions import Id
 from muster.api.shapes import Shape
 from muster.api.strict import StrictRoute
-from muster.engine.actions import By, Verdict
+from muster.engine.actions import By, NoSuchNode, Verdict
 from muster.engine.actions import Retry as RetryHow
 from muster.model.access import Caller, Role
 
@@ -97,7 +97,10 @@ async def retry(id: Id, request: Request, caller: Operator, parts: Given) -> Res
     if body.from_ is not None and body.node not in (None, body.from_):
         raise wrong("/node", "`node` and `from` say the same: give one of them.")
     how = RetryHow(body.from_ or body.node, body.context, body.version)
-    await parts.actions.retry(id, By(caller, body.reason), how)
+    try:
+        await parts.actions.retry(id, By(caller, body.reason), how)
+    except NoSuchNode as error:
+        raise clash(Code.CONFLICT, "/from" if body.from_ else "/node", f"{error}.") from None
     return await _shown(parts, id, caller)
 
 

@@ -1,6 +1,5 @@
 """Executions: start them, look at them."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -22,6 +21,7 @@ from muster.api.execution_shapes import (
 )
 from muster.api.guard import Operator, Viewer
 from muster.api.listing import Listed
+from muster.api.moments import Moment
 from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_body
@@ -32,7 +32,7 @@ from muster.engine.idempotency import Keyed, key_of_request
 from muster.engine.ports import Begun
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.access import Caller, Role
-from muster.model.execution import Wanted, WantedNodes
+from muster.model.execution import NodeStatus, Wanted, WantedNodes
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
 
@@ -41,7 +41,12 @@ Id = Annotated[str, Path(description="An execution's id.")]
 Digest = Annotated[str, Path(max_length=64, description="The value's SHA-256, as the execution shows it.")]
 Wait = Annotated[
     float | None,
-    Query(ge=0, le=LONGEST_WAIT, description="Wait up to so many seconds for the result, and answer it."),
+    Query(
+        ge=0,
+        le=LONGEST_WAIT,
+        allow_inf_nan=False,
+        description="Wait up to so many seconds for the result, and answer it.",
+    ),
 ]
 KEY_HEADER = "Idempotency-Key"
 _KEY = "Of all starts of the workflow with this key one begins, and the others are told its id."
@@ -90,8 +95,8 @@ def start_of(body: Execute, key: Keyed | None) -> Start:
         raise wrong("/key", "`workflowId` and `key` both say which workflow: give one of them.")
     wanted = body.workflow_id or body.key
     if wanted is None:
-        raise Refused(Code.INVALID_BODY, "There should be a `workflowId` or a `key`.")
-    return Start(wanted, dict(body.context), body.version, tuple(body.tags), key)
+        raise wrong("", "There should be a `workflowId` or a `key`.", "MISSING")
+    return Start(wanted, dict(body.context), body.version, tuple(body.tags), key, "/context")
 
 
 def _key_of(request: Request, body: Execute, header: str | None) -> Keyed | None:
@@ -122,7 +127,12 @@ async def _duplicate(begun: Begun, caller: Caller, parts: Parts, wait: float | N
     "/api/workflow/executions",
     summary="List executions",
     **described(
-        ExecutionPage, Code.INVALID_CURSOR, Code.INVALID_PARAMETER, Code.UNAVAILABLE, role=Role.VIEWER
+        ExecutionPage,
+        Code.NOT_FOUND,
+        Code.INVALID_CURSOR,
+        Code.INVALID_PARAMETER,
+        Code.UNAVAILABLE,
+        role=Role.VIEWER,
     ),
 )
 async def list_executions(
@@ -133,11 +143,13 @@ async def list_executions(
     workflow: Annotated[str | None, Query(description="A workflow's id or key.")] = None,
     trigger: Annotated[str | None, Query(description="A trigger's id.")] = None,
     idempotency_key: Annotated[str | None, Query(alias="idempotencyKey")] = None,
-    started_from: Annotated[datetime | None, Query(alias="from")] = None,
-    started_to: Annotated[datetime | None, Query(alias="to")] = None,
+    started_from: Annotated[Moment | None, Query(alias="from")] = None,
+    started_to: Annotated[Moment | None, Query(alias="to")] = None,
     tag: Annotated[str | None, Query(max_length=TAG_LENGTH)] = None,
     q: Annotated[str | None, Query(max_length=200, pattern=r"\S", description=_Q)] = None,
 ) -> Response:
+    if workflow is not None:
+        await parts.library.workflow(workflow, caller)  # a name that nothing has is a mistake
     wanted = Wanted(status, workflow, trigger, idempotency_key, started_from, started_to, tag, q)
     found, following = await parts.control.list(caller, wanted, listed)
     return answer(ExecutionPage(items=[item_of(row) for row in found], next_cursor=following))
@@ -195,7 +207,7 @@ async def list_nodes(
     listed: Listed,
     node: Annotated[str | None, Query(max_length=255, description="Only this node's.")] = None,
     visit: Annotated[int | None, Query(ge=1, le=2_147_483_647, description="Only this visit's.")] = None,
-    status: Annotated[str | None, Query(max_length=32, description="`completed`, `failed` …")] = None,
+    status: Annotated[NodeStatus | None, Query(description="As the journal has it.")] = None,
     items: Annotated[
         bool | None, Query(description="`true`: only items of lists; `false`: only visits.")
     ] = None,

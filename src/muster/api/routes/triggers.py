@@ -15,6 +15,7 @@ from muster.api.reading import read_body, read_if_match, read_optional_body
 from muster.api.routes.workflows import IF_MATCH
 from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
+from muster.api.taken_paths import pointing_into
 from muster.api.trigger_shapes import TriggerBody, TriggerPage, TriggerRow, TriggerSaved
 from muster.definitions.trigger_library import SavedTrigger
 from muster.definitions.triggers import bare_path
@@ -59,7 +60,8 @@ async def create_trigger(request: Request, caller: Editor, parts: Given) -> Resp
     body = await read_body(request, TriggerBody, parts.body_limit)
     if body.workflow_id is None:
         raise wrong("/workflowId", "The field `workflowId` is missing.", "MISSING")
-    made = await parts.triggers.create(body.workflow_id, _settings(body), caller)
+    with pointing_into({"path": body.path}):
+        made = await parts.triggers.create(body.workflow_id, _settings(body), caller)
     return _saved(made, 201)
 
 
@@ -119,7 +121,8 @@ async def replace_trigger(request: Request, id: Id, caller: Editor, parts: Given
         of = (await parts.triggers.get(id, caller)).workflow_id
         if of != body.workflow_id and of != (await parts.library.workflow(body.workflow_id, caller)).id:
             raise wrong("/workflowId", "A trigger stays with its workflow.")
-    return _saved(await parts.triggers.replace(id, _settings(body), caller, expected))
+    with pointing_into({"path": body.path}):
+        return _saved(await parts.triggers.replace(id, _settings(body), caller, expected))
 
 
 @router.delete(

@@ -24,6 +24,7 @@ from muster.api.shapes import (
     WorkflowWhole,
 )
 from muster.api.strict import StrictRoute
+from muster.api.taken_paths import pointing_into
 from muster.definitions.library import Saved
 from muster.model.access import Role
 from muster.model.problems import Problem
@@ -86,7 +87,8 @@ IF_MATCH = " `If-Match` with the `ETag` that you have seen makes sure that nobod
 )
 async def create_workflow(request: Request, caller: Editor, parts: Given) -> Response:
     document = await read_definition(request, parts.body_limit)
-    saved = await parts.library.create(document, caller)
+    with pointing_into(document):
+        saved = await parts.library.create(document, caller)
     return answer(_created(saved), 201, _etag(saved.version))
 
 
@@ -160,6 +162,7 @@ async def get_workflow(id: Id, caller: Viewer, parts: Given) -> Response:
         Code.INVALID_DEFINITION,
         Code.INVALID_PARAMETER,
         Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.TAKEN,
         Code.STALE_VERSION,
         Code.TAKEN,
         Code.UNAVAILABLE,
@@ -179,7 +182,8 @@ async def update_workflow(
 ) -> Response:
     expected = read_if_match(request)
     document = await read_definition(request, parts.body_limit)
-    saved = await parts.library.update(id, document, caller, expected, activate)
+    with pointing_into(document):
+        saved = await parts.library.update(id, document, caller, expected, activate)
     return answer(_created(saved), headers=_etag(saved.version))
 
 
@@ -239,6 +243,7 @@ async def get_version(id: Id, number: Number, caller: Viewer, parts: Given) -> R
         Code.INVALID_BODY,
         Code.INVALID_PARAMETER,
         Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.TAKEN,
         Code.STALE_VERSION,
         Code.TAKEN,
         Code.UNAVAILABLE,

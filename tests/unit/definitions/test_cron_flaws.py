@@ -1,0 +1,18 @@
+"""What is wrong with a cron expression is said of what was written."""
+
+import pytest
+
+from muster.definitions.cron import cron_flaw
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("-1 * * * *", "`-1` is not a minute: 0 to 59."),
+        ("5- * * * *", "`5-` is not a minute: 0 to 59."),
+        ("0 24 * * *", "`24` is not an hour: 0 to 23."),
+        ("1,,2 * * * *", "An empty part is not a minute: 0 to 59."),
+    ],
+)
+def test_a_flaw_shows_what_was_written(expression: str, told: str) -> None:
+    assert cron_flaw(expression) == told

@@ -121,7 +121,7 @@ async def opened(
             await migrated(migrating)
         database = WatchedDatabase(await stack.enter_async_context(_database(settings)))
         storage = _storage(database, clock)
-        vault = _vault(settings)
+        vault = vault_of(settings)
         catalogue = catalogue_with(plugged, can_sign=vault is not None)
         data = await stack.enter_async_context(
             data_parts(
@@ -345,7 +345,8 @@ async def _database(
         await database.close()
 
 
-def _vault(settings: Settings) -> Vault | None:
+def vault_of(settings: Settings) -> Vault | None:
+    """What secrets are encrypted with; None: there is no key. Raises `CannotOpen`."""
     key = settings.secret_key
     try:
         return None if key is None else Vault.of(key.get_secret_value())

@@ -16,6 +16,7 @@ from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, St
 from muster.app.cli.records import node_types, tokens, workflows
 from muster.app.cli.running import run
 from muster.app.cli.schedules import schedules
+from muster.app.cli.secrets import secrets
 from muster.app.cli.serving import serve
 from muster.app.cli.triggers import triggers
 
@@ -50,6 +51,7 @@ app.add_typer(idempotency, name="idempotency")
 app.add_typer(schedules, name="schedules")
 app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
+app.add_typer(secrets, name="secrets")
 app.add_typer(node_types, name="node-types")
 app.add_typer(demo, name="demo")
 

@@ -99,7 +99,7 @@ class Server:
         assert self.process is not None
         task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         found = [int(text) for text in task.read_text().split()]
-        served = (self.folder / "log").read_text().count('"event": "serving"')
+        served = (self.folder / "log").read_text().count('"event":"serving"')
         if len(found) != count or served <= self.served:
             return None
         self.served = served

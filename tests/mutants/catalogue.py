@@ -72,7 +72,7 @@ MUTANTS = [
     Mutant(
         "a signed message starts one execution",
         "engine/triggering.py",
-        "    if event.delivery is None or by_event:\n",
+        "    if event.delivery is None:\n",
         "    if True:\n",
         f"{FIRING} signed_request_runs_once",
     ),

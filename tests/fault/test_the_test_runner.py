@@ -62,6 +62,8 @@ def run_holding(folder: Path) -> subprocess.Popen[str]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        # What starts the tests may ignore it, as whatever a script runs in the background does.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 120
     while not flag.exists() and time.monotonic() < deadline and runner.poll() is None:

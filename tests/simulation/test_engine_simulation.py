@@ -76,12 +76,7 @@ class Unfenced(ExecutionRepository):
                 "SELECT fence FROM workflow_execution WHERE id = ?", (progress.execution_id,)
             ).scalar()
         )
-        unfenced = Progress(
-            execution_id=progress.execution_id,
-            fence=rows,
-            rows=progress.rows,
-            checkpoint=progress.checkpoint,
-        )
+        unfenced = progress._replace(fence=rows)
         await super().write(unfenced)
 
 

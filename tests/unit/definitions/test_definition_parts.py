@@ -98,7 +98,7 @@ def test_a_cron_expression_is_understood(expression: str) -> None:
         ("* * * *", "this has 4"),
         ("* * * * * * *", "this has 7"),
         ("60 * * * *", "`60` is not a minute"),
-        ("* 24 * * *", "`24` is not a hour"),
+        ("* 24 * * *", "`24` is not an hour"),
         ("* * 0 * *", "`0` is not a day of the month"),
         ("* * * 13 *", "1 to 12 or JAN to DEC"),
         ("* * * * 8", "`8` is not a weekday"),
@@ -111,7 +111,7 @@ def test_a_cron_expression_is_understood(expression: str) -> None:
         ("0 0 30 2 *", "never fires"),
         ("0 0 31 4,6,9,11 *", "never fires"),
         ("@daily", "this has 1"),
-        (", * * * *", "`` is not a minute"),
+        (", * * * *", "An empty part is not a minute"),
     ],
 )
 def test_a_cron_expression_that_says_nothing_is_explained(expression: str, said: str) -> None:

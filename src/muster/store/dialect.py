@@ -32,7 +32,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import PrimaryKeyConstraint, UniqueConstraint
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.sql.functions import FunctionElement, GenericFunction
 
 from muster.store import postgres
 from muster.store.database import CLOCK
@@ -72,6 +72,12 @@ def _sqlite_now(element: utc_now, compiler: object, **_: object) -> str:
     return f"{SQLITE_NOW}()"
 
 
+def _operands(element: FunctionElement[Any], compiler: SQLCompiler, options: Any) -> tuple[str, str]:
+    """The column and the name that a function below is given, as they are spelled."""
+    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    return column, name
+
+
 class json_is_true(GenericFunction[bool]):
     """Whether the document in a column of JSON has `true` under a name: `json_is_true(column, "name")`."""
 
@@ -81,19 +87,19 @@ class json_is_true(GenericFunction[bool]):
 
 @compiles(json_is_true, "postgresql")
 def _postgresql_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
-    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    column, name = _operands(element, compiler, options)
     return f"coalesce({column} ->> {name} = 'true', false)"
 
 
 @compiles(json_is_true, "mariadb")
 def _mariadb_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
-    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    column, name = _operands(element, compiler, options)
     return f"coalesce(json_value({column}, concat('$.', {name})) = '1', false)"
 
 
 @compiles(json_is_true, "sqlite")
 def _sqlite_is_true(element: json_is_true, compiler: SQLCompiler, **options: Any) -> str:
-    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    column, name = _operands(element, compiler, options)
     return f"coalesce(json_extract({column}, '$.' || {name}) = 1, 0)"
 
 
@@ -106,19 +112,19 @@ class json_member(GenericFunction[str]):
 
 @compiles(json_member, "postgresql")
 def _postgresql_member(element: json_member, compiler: SQLCompiler, **options: Any) -> str:
-    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    column, name = _operands(element, compiler, options)
     return f"({column} ->> {name})"
 
 
 @compiles(json_member, "mariadb")
 def _mariadb_member(element: json_member, compiler: SQLCompiler, **options: Any) -> str:
-    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    column, name = _operands(element, compiler, options)
     return f"json_value({column}, concat('$.', {name}))"
 
 
 @compiles(json_member, "sqlite")
 def _sqlite_member(element: json_member, compiler: SQLCompiler, **options: Any) -> str:
-    column, name = (compiler.process(clause, **options) for clause in element.clauses)
+    column, name = _operands(element, compiler, options)
     return f"json_extract({column}, '$.' || {name})"
 
 

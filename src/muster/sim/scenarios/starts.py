@@ -31,7 +31,7 @@ from muster.model.once import once
 from muster.model.workflow import Definition, Node
 from muster.sim.database import FaultyDatabase
 from muster.sim.scenarios.engine.ledger import Ledger
-from muster.sim.scenarios.engine.weather import STORMY_SECONDS, Weather
+from muster.sim.scenarios.engine.weather import STORMY_SECONDS, TAKEOVERS, Weather
 from muster.sim.template import Template
 from muster.sim.world import BEGINNING, World
 from muster.store.committer import GroupCommitter
@@ -42,10 +42,7 @@ from muster.store.tables import metadata, workflow, workflow_version
 T = TypeVar("T")
 INSTANCES = 3
 LEASE = timedelta(seconds=2)
-# Instances go down twice a second here, through nobody's fault: five times in a row is bad luck at times.
-TAKEOVERS = 8
 CALM_SECONDS = 60
-RESTARTS_AFTER = [0.05, 0.5, 4.0]
 WORKS, FAILS = 1, 2
 # Which version the starts with each key are of.
 KEYS = {"a": WORKS, "b": WORKS, "c": WORKS, "f": FAILS}
@@ -183,12 +180,7 @@ class _Place:
         self._chance = world.chance(self.name)
 
     async def live_again_and_again(self) -> None:
-        while True:
-            process = self._world.process(self.name)
-            process.start(self._live())
-            self._weather.gather_over(process)
-            await process.ended()
-            await asyncio.sleep(self._chance.choice(RESTARTS_AFTER))
+        await self._weather.live_again_and_again(self.name, self._live, self._chance)
 
     async def _live(self) -> None:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random

@@ -26,7 +26,7 @@ from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.people import People
 from muster.sim.scenarios.engine.sink import Sink
 from muster.sim.scenarios.engine.watch import WatchedDatabase, steps, watched
-from muster.sim.scenarios.engine.weather import STORMY_SECONDS, Weather
+from muster.sim.scenarios.engine.weather import STORMY_SECONDS, TAKEOVERS, Weather
 from muster.sim.scenarios.engine.workflows import (
     TYPES,
     TheChild,
@@ -58,11 +58,8 @@ VERSIONS = (1, 2)
 CHILD_VERSION, CULPRIT_VERSION = 3, 4
 CULPRITS_IN = 0.2
 LEASE = timedelta(seconds=2)
-# Instances go down twice a second here, through nobody's fault: five times in a row is bad luck at times.
-TAKEOVERS = 8
 CALM_SECONDS = 300
 MOST_EXECUTIONS = 8
-RESTARTS_AFTER = [0.05, 0.5, 4.0]
 
 MakeExecutions = type[ExecutionRepository]
 
@@ -150,13 +147,7 @@ class _Place:
         self._versions = (*VERSIONS, CULPRIT_VERSION) if has_culprit else VERSIONS
 
     async def live_again_and_again(self) -> None:
-        while True:
-            process = self._world.process(self.name)
-            process.start(self._live())
-            self._weather.gather_over(process)
-            await process.ended()
-            # Sometimes it is back at once, sometimes others have taken over long before.
-            await asyncio.sleep(self._chance.choice(RESTARTS_AFTER))
+        await self._weather.live_again_and_again(self.name, self._live, self._chance)
 
     async def _live(self) -> None:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random

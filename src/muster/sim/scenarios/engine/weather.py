@@ -1,7 +1,9 @@
 """The faults: when instances crash and freeze, and what the database does to each of their transactions."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from functools import partial
+from random import Random
 
 from muster.sim.database import Choose, Fault, by_chance
 from muster.sim.network import Faults
@@ -9,6 +11,10 @@ from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.world import Process, World
 
 STORMY_SECONDS = 6.0
+# Sometimes an instance is back at once, sometimes others have taken over long before.
+RESTARTS_AFTER = [0.05, 0.5, 4.0]
+# Instances go down twice a second, through nobody's fault: five times in a row is bad luck at times.
+TAKEOVERS = 8
 ODDS = {
     Fault.UNAVAILABLE: 0.03,
     Fault.COMMIT_LOST: 0.02,
@@ -62,7 +68,18 @@ class Weather:
         process.crash()
         return True
 
-    def gather_over(self, process: Process) -> None:
+    async def live_again_and_again(
+        self, name: str, live: Callable[[], Coroutine[object, object, object]], chance: Random
+    ) -> None:
+        """The lives of one instance, each ended by a crash, and a pause after each."""
+        while True:
+            process = self._world.process(name)
+            process.start(live())
+            self._gather_over(process)
+            await process.ended()
+            await asyncio.sleep(chance.choice(RESTARTS_AFTER))
+
+    def _gather_over(self, process: Process) -> None:
         """A crash, or a sleep that outlasts the lease, at any moment of an instance's life."""
         if self.calm:
             return

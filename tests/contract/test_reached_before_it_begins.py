@@ -1,6 +1,7 @@
 """Who holds or cancels what nobody owns just now is heard before anything more of it begins."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -121,3 +122,52 @@ async def test_an_answer_that_came_while_it_was_held_is_there_when_it_is_tried_a
     await Desk(house).actions.retry(execution, By(ADA, "after all"), Retry())
     assert await taken_up(house, execution) == "COMPLETED"
     assert house.told.said == ["it is forty-two"]
+
+
+@pytest.mark.parametrize(("kind", "status"), ENDINGS)
+async def test_what_was_handed_on_and_put_off_begins_nothing(
+    house: House, told: Told, kind: SignalKind, status: str
+) -> None:
+    execution = await handed_on_after_a(house, told)
+    await put_off(house, execution)
+    assert await house.signal(execution, kind, {})
+    await put_off(house, execution)
+    assert await taken_up(beside(house), execution) == status
+    assert told.said == ["a"]
+
+
+@pytest.mark.parametrize(("kind", "status"), ENDINGS)
+async def test_what_nobody_has_owned_yet_and_was_put_off_begins_nothing(
+    house: House, told: Told, kind: SignalKind, status: str
+) -> None:
+    await house.define(chain(node("a")))
+    house.instance.retire()
+    execution = await house.start()
+    await put_off(house, execution)
+    assert await house.signal(execution, kind, {})
+    assert await taken_up(beside(house), execution) == status
+    assert told.said == []
+
+
+async def test_what_was_put_off_may_have_begun_if_its_owner_died(house: House, told: Told) -> None:
+    execution = await handed_on_after_a(house, told)
+    staying = beside(house)
+    told.hangs_at = "b"
+    told.hanging.clear()
+    assert await staying.instance.take_due() == 1
+    await told.hanging.wait()
+    told.hangs_at = None
+    again = beside(house)
+    await again.executions.end_leases(again.instance.name.owner, "beside/")
+    mine = await again.executions.claim_abandoned(again.instance.name.owner, 10, 0)
+    await again.executions.put_off(mine, timedelta(0), uncount=True)
+    assert await house.signal(execution, SignalKind.HOLD, {})
+    assert await taken_up(again, execution) == "COMPLETED"
+    assert told.said == ["a", "b", "b"], "what was under way is finished first, and nothing follows it"
+
+
+async def put_off(house: House, execution: str) -> None:
+    """Somebody claims it, and can do nothing with it."""
+    mine = await house.executions.claim_due("elsewhere/1", 10)
+    assert [owned.id for owned in mine] == [execution]
+    await house.executions.put_off(mine, timedelta(0), uncount=False)

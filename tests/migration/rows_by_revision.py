@@ -313,6 +313,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     ],
     "0020_schedule_version": [],
     "0021_archived_schedules": [],
+    "0022_untouched": [],
 }
 
 

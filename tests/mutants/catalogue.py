@@ -419,4 +419,18 @@ MUTANTS = [
         "    return first\n",
         "tests/unit/definitions/test_timetables.py does_not_have",
     ),
+    Mutant(
+        "what was put off and has not begun",
+        "store/putting_off.py",
+        '    update_rows(connection, workflow_execution, untouched, ("id",))\n',
+        '    update_rows(connection, workflow_execution, [], ("id",))\n',
+        "tests/contract/test_reached_before_it_begins.py put_off and sqlite",
+    ),
+    Mutant(
+        "what was put off and may have begun",
+        "store/claims.py",
+        "return row.fence in (FIRST_FENCE, row.untouched_fence)",
+        "return True",
+        "tests/contract/test_reached_before_it_begins.py put_off and sqlite",
+    ),
 ]

@@ -13,7 +13,6 @@ from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find, whole
 from muster.engine.keeping import answers_of, answers_to_keep, history_kept
 from muster.engine.limits import limit_of
-from muster.engine.live import UNTOUCHED
 from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import FOUND_BY, terms_of
@@ -197,8 +196,6 @@ class Actions:
             "seq": found.state.get("seq", 0),
             **history_kept(found.state),
             **({FOUND_BY: found.state[FOUND_BY]} if FOUND_BY in found.state else {}),
-            # It is reopened under the next fence, and whoever takes it up has the one after that.
-            UNTOUCHED: found.fence + 2,
         }
         if kept := answers_to_keep(decision.state, answers_of(found.state)):
             state["answers"] = kept

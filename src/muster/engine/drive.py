@@ -18,7 +18,7 @@ from muster.engine.dedupe import settles
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
 from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
-from muster.engine.live import UNTOUCHED, Live
+from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.ports import (
     COMPENSATION,
@@ -375,8 +375,6 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
     terms = _terms(live)
     if terms is not None:
         document[FOUND_BY] = digest_of(terms)
-    if live.handed_on:
-        document[UNTOUCHED] = live.fence + 1
     standing = next((token.node for token in state.tokens), None)
     ending = state.ending
     status, output, problem = state.status, None, ending.failure if ending else None
@@ -393,6 +391,7 @@ def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
         failure=problem,
         attempts=tuple(_attempts(live)) if status is ExecutionStatus.FAILED else (),
         terms=None if terms is None or document[FOUND_BY] == live.found_by else terms,
+        handed_on=live.handed_on,
     )
 
 

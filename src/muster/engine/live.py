@@ -53,8 +53,6 @@ from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 MOST_FAILURES = 100
-# Of a checkpoint: under this fence nothing of what it has as running can have begun.
-UNTOUCHED = "untouched"
 STOPS = (SignalKind.HOLD, SignalKind.CANCEL)
 
 
@@ -324,7 +322,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     live.began, live.failures = history_of(owned.state)
     found_by = owned.state.get(FOUND_BY)
     live.found_by = found_by if isinstance(found_by, str) else None
-    if owned.fence == FIRST_FENCE and owned.signals:
+    if owned.is_untouched and owned.signals and not owned.state:
         return live, _first_of_all(live, owned)
     if not owned.state:
         live.happen(Started(owned.context), owned.started_at)
@@ -337,7 +335,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
     _ask(live, owned.journal)
     live.receive(owned.signals)
     todo = resume(live.state)
-    if todo and live.arrived and owned.state.get(UNTOUCHED) == owned.fence and not live.state.undoing:
+    if todo and live.arrived and owned.is_untouched and not live.state.undoing:
         return live, _before_it_begins(live, owned)
     return live, todo
 

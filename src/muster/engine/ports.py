@@ -191,7 +191,7 @@ class Checkpoint:
     `RUNNING` is handed on: it is due at once, for whoever looks next.
 
     `attempts` are those at the nodes that it failed at. `terms` are what it is found by from now on; None: as
-    before.
+    before. Of one that is `handed_on` nothing runs, whatever its state says is to run next.
     """
 
     status: ExecutionStatus
@@ -203,6 +203,7 @@ class Checkpoint:
     failure: Failure | None = None
     attempts: tuple[JsonObject, ...] = ()
     terms: tuple[str, ...] | None = None
+    handed_on: bool = False
 
     @property
     def is_final(self) -> bool:
@@ -252,7 +253,8 @@ class Begun:
 class OwnedExecution:
     """An execution as its new owner finds it: its last checkpoint and its journal, without the items of lists
     (see `Executions.done_items`). `has_asides`: somewhere in it an `Aside` stands for a large value.
-    `claimed_at` is by the database's clock."""
+    `claimed_at` is by the database's clock. `is_untouched`: nobody can have begun what its state has as
+    running."""
 
     id: str
     workflow_id: str
@@ -271,6 +273,7 @@ class OwnedExecution:
     depth: int = 0
     trigger_id: str | None = None
     claimed_at: datetime | None = None
+    is_untouched: bool = False
 
 
 class Progress(NamedTuple):
@@ -372,7 +375,8 @@ class Executions(Protocol):
 
     async def put_off(self, taken: Sequence[OwnedExecution], pause: timedelta, uncount: bool) -> None:
         """Let go of what was just claimed and not begun: it is due again after a pause. `uncount`: that it
-        was claimed counted as a takeover, and no longer does. What another has claimed is left alone."""
+        was claimed counted as a takeover, and no longer does. What another has claimed is left alone; what
+        was untouched still is."""
         ...
 
     async def admit_queued(self, limit: int) -> int:

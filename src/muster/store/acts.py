@@ -160,6 +160,8 @@ def _reopened_row(laying: Laying, again: Reopened, at: datetime) -> dict[str, ob
         "status": ExecutionStatus.QUEUED.value if again.limit else ExecutionStatus.RESUMING.value,
         "output": None,
         "fence": again.before.fence + 1,
+        # Of whoever takes it up.
+        "untouched_fence": again.before.fence + 2,
         "resume_at": at + NEXT_LOOK if again.limit else at,
         "completed_at": None,
         "error_type": None,

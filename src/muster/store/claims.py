@@ -8,7 +8,7 @@ from typing import Any, cast
 from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select, and_, bindparam, case, select
 
 from muster.engine.items import NOT_AN_ITEM
-from muster.engine.ports import JournalRow, OwnedExecution, Signal, SignalKind
+from muster.engine.ports import FIRST_FENCE, JournalRow, OwnedExecution, Signal, SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.model.aside import asides_in
 from muster.model.json import JsonObject
@@ -138,7 +138,14 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         depth=row.depth,
         trigger_id=row.trigger_id,
         claimed_at=row.updated_at,
+        is_untouched=is_untouched(row),
     )
+
+
+def is_untouched(row: Row[Any]) -> bool:
+    """Whether who claimed an execution under this fence is the first that can begin what is to be done next.
+    (Who starts an execution itself has the first fence, too, but does not claim it.)"""
+    return row.fence in (FIRST_FENCE, row.untouched_fence)
 
 
 def holds_asides(row: JournalRow) -> bool:

@@ -347,6 +347,7 @@ def _checkpoint_row(laying: Laying, item: Progress, at: datetime, reached: bool)
         "owner": None,
         "lease_until": None,
         "takeovers": 0,
+        "untouched_fence": item.fence + 1 if checkpoint.handed_on else None,
         "error_type": failure.type if failure else None,
         "error_message": failure.message if failure else None,
         "completed_at": at if checkpoint.is_final else None,

@@ -46,6 +46,8 @@ workflow_execution = new_table(
     Column("owner", Key(NAME_LENGTH)),
     Column("lease_until", UtcTime),
     Column("fence", BigInteger, nullable=False),
+    # Under this one nobody can have begun what the checkpoint has as running: it was handed on, or reopened.
+    Column("untouched_fence", BigInteger),
     # How often it was taken over since it last made progress.
     Column("takeovers", Integer, nullable=False, server_default=text("0")),
     Column("parent_execution_id", Key(ID_LENGTH)),

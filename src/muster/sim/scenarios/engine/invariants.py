@@ -251,14 +251,29 @@ def effect_counts(step: Step, definition: Definition, done: Counter[str]) -> lis
 
 
 def not_undone(row: Seen, definition: Definition, journal: Sequence[Step]) -> list[str]:
-    """What fails is compensated for: all that was completed, in reverse order."""
+    """What fails is compensated for: all that was completed, in reverse order. What a person says was done
+    while others are being undone comes next."""
     if row.status != "FAILED" or row.error == POISONED:
         return []
-    completed = sorted(
-        (step for step in journal if step.status == "completed" and not step.item), key=lambda step: step.seq
-    )
-    wanted = [(s.node, s.visit) for s in reversed(completed) if definition.node(s.node).compensate]
+    done = {
+        (step.node, step.visit): step.seq
+        for step in journal
+        if step.status == "completed" and not step.item and definition.node(step.node).compensate
+    }
     undone = sorted((step for step in journal if step.item == UNDO), key=lambda step: step.seq)
-    if [(step.node, step.visit) for step in undone] == wanted:
-        return []
-    return [f"not undone: {row.id} undid {[step.place for step in undone]}, not {wanted}"]
+    told = f"{row.id} undid {[step.place for step in undone]}, and {done} were done"
+    if sorted((step.node, step.visit) for step in undone) != sorted(done):
+        return [f"not undone: {told}"]
+    chosen = _failed_before(journal, undone)
+    for step in undone:
+        at = done.pop((step.node, step.visit))
+        if any(at < other < chosen for other in done.values()):
+            return [f"undone out of order: {told}"]
+        chosen = step.seq  # what is undone next is chosen when the last is done
+    return []
+
+
+def _failed_before(journal: Sequence[Step], undone: Sequence[Step]) -> int:
+    """When it failed, before anything was undone."""
+    begun = undone[0].seq if undone else 0
+    return max((step.seq for step in journal if step.status == "failed" and step.seq < begun), default=0)

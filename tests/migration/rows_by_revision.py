@@ -314,6 +314,23 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     "0020_schedule_version": [],
     "0021_archived_schedules": [],
     "0022_untouched": [],
+    "0023_who_is_there": [
+        (
+            "instance",
+            {
+                "name": "here",
+                "incarnation": "i1",
+                "host": "localhost",
+                "pid": 4711,
+                "roles": "[]",
+                "version": "1",
+                "driving": 0,
+                "leaving": False,
+                "started_at": TIME,
+                "heartbeat_at": TIME,
+            },
+        )
+    ],
 }
 
 

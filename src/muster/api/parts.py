@@ -19,6 +19,7 @@ from muster.engine.actions import Actions
 from muster.engine.bulk import Bulk
 from muster.engine.control import Control
 from muster.engine.following import Following
+from muster.engine.instances import Instances
 from muster.engine.letters import DeadLetters
 from muster.engine.schedules import Scheduling
 from muster.engine.triggering import Triggering
@@ -100,6 +101,7 @@ class Parts:
     tokens: Tokens
     audit: Audit
     registries: Registries
+    instances: Instances
     approving: Approving
     triggers: TriggerLibrary
     triggering: Triggering

@@ -26,7 +26,7 @@ from muster.api.topics import ExecutionsTopic
 from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
-from muster.app.engine_metrics import EngineMetrics, ScheduleMetrics
+from muster.app.engine_metrics import EngineMetrics, InstanceMetrics, ScheduleMetrics
 from muster.app.health import checks
 from muster.app.network import database_hosts, network_effects, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
@@ -57,6 +57,7 @@ from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.deliveries import DeliveryRepository
 from muster.store.failures import reason
 from muster.store.folder import DataFolder, FolderTaken
+from muster.store.instances import InstanceRepository
 from muster.store.migrations.runner import (
     MigrationFailed,
     NewerSchema,
@@ -165,6 +166,7 @@ async def opened(
         metrics = EngineMetrics(registry)
         metrics.committing(lambda: committer.waiting)
         changes, streams = Changes(), Streams(settings.api.streams)
+        instances = InstanceRepository(database)
         engine = await stack.enter_async_context(
             running_engine(
                 settings,
@@ -179,6 +181,8 @@ async def opened(
                 ids,
                 Several(Announcing(changes), metrics),
                 ScheduleMetrics(registry),
+                instances,
+                InstanceMetrics(registry).tell,
             )
         )
         if "engine" in settings.roles:
@@ -204,6 +208,7 @@ async def opened(
             tokens=storage.tokens,
             audit=AuditLog(database),
             registries=data.registries,
+            instances=instances,
             approving=Approving(ApprovalRepository(database), engine.control.look_now),
             triggers=TriggerLibrary(kept_triggers, library, ids, token_bytes, startables.forget),
             triggering=Triggering(startables, engine.control, TriggerMetrics(registry).told),

@@ -10,6 +10,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Histogram
 
+from muster.app.instances import among_others, identity_of
 from muster.app.settings import Settings
 from muster.app.subworkflows import StartableWorkflows
 from muster.definitions.library import Library
@@ -22,6 +23,7 @@ from muster.engine.following import Following
 from muster.engine.handlers import Handlers
 from muster.engine.housekeeping import Housekeeping
 from muster.engine.instance import Instance, Name
+from muster.engine.instances import Counts, Instances
 from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.masking import Secrets
 from muster.engine.observer import Observer
@@ -98,6 +100,8 @@ async def running_engine(
     ids: Ids,
     observer: Observer,
     firing: FiringObserver,
+    instances: Instances,
+    counted: Callable[[Counts], None],
 ) -> AsyncIterator[Engine]:
     """Drive executions until the end of the block; nodes that run then may finish for a while.
 
@@ -133,26 +137,33 @@ async def running_engine(
     firing_pass = FiringPass(schedules, control, firing, trouble)
     firing_loop = Loop("schedules", firing_pass.timetable, trouble)
     scheduling = Scheduling(schedules, control, library, ids, firing_loop.wake)
-    engine = Engine(
-        control, following, actions, letters, bulk, scheduling, lambda: instance.driving, instance.retire
-    )
-    if "engine" not in settings.roles:
-        instance.retire()
-        yield engine
-        return
-    loops = (instance, bulk_loop, firing_loop, housekeeping)
-    running = [asyncio.create_task(each.run()) for each in loops]
-    try:
-        yield engine
-    finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(settings.engine.shutdown_grace):
-                await firing_loop.stop()
-                await bulk_loop.stop()
-        await instance.leave(settings.engine.shutdown_grace)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+    who = identity_of(settings, name.incarnation)
+    async with among_others(instances, who, lambda: instance.driving, counted) as say_leaving:
+
+        def retire() -> None:
+            instance.retire()
+            say_leaving()
+
+        engine = Engine(
+            control, following, actions, letters, bulk, scheduling, lambda: instance.driving, retire
+        )
+        if "engine" not in settings.roles:
+            instance.retire()
+            yield engine
+            return
+        loops = (instance, bulk_loop, firing_loop, housekeeping)
+        running = [asyncio.create_task(each.run()) for each in loops]
+        try:
+            yield engine
+        finally:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(settings.engine.shutdown_grace):
+                    await firing_loop.stop()
+                    await bulk_loop.stop()
+            await instance.leave(settings.engine.shutdown_grace)
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
 
 
 async def _document(workflows: WorkflowRepository, version_id: int) -> JsonObject:

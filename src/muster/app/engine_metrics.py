@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from muster.engine.instances import Counts
 from muster.engine.live import Live
 from muster.engine.ports import Checkpoint, JournalRow, NewExecution
 from muster.engine.program import Program
@@ -136,6 +137,22 @@ class EngineMetrics:
         if found is None:
             found = self._by_type[name] = self._nodes.labels(name)
         return found
+
+
+class InstanceMetrics:
+    """How many instances there are."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._instances = Gauge(
+            "muster_instances",
+            "Instances on this database at the last heartbeat: live, leaving, or gone without a word.",
+            ("status",),
+            registry=registry,
+        )
+
+    def tell(self, counts: Counts) -> None:
+        for status, count in counts.items():
+            self._instances.labels(status.value).set(count)
 
 
 class ScheduleMetrics:

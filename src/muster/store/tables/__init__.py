@@ -28,6 +28,7 @@ from muster.store.tables.operations import (
     bulk_job_item,
     dead_letter,
     delivery,
+    instance,
 )
 from muster.store.tables.registries import action_definition, data_source, prebuilt_query, secret
 from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, TABLE_OPTIONS, TAG_LENGTH, institute, metadata
@@ -62,6 +63,7 @@ __all__ = [
     "execution_tag",
     "execution_takeover",
     "idempotency_key",
+    "instance",
     "instance_start",
     "institute",
     "large_value",

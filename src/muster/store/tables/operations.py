@@ -1,4 +1,4 @@
-"""Tokens, the audit log, messages to people, dead letters and bulk jobs."""
+"""Tokens, the audit log, messages to people, dead letters, bulk jobs and the instances that are there."""
 
 from sqlalchemy import (
     BigInteger,
@@ -142,4 +142,23 @@ bulk_job_item = new_table(
     ForeignKeyConstraint(["job_id"], ["bulk_job.id"], name="fk_bulk_job_item_job"),
     # What is left to do, and how far it is.
     Index("ix_bulk_job_item_status", "job_id", "status", "item_id"),
+)
+
+# Who is there. Times are by the database's clock.
+instance = new_table(
+    "instance",
+    Column("name", Key(NAME_LENGTH), nullable=False),
+    # One start of it.
+    Column("incarnation", Key(ID_LENGTH), nullable=False),
+    Column("host", Key(NAME_LENGTH), nullable=False),
+    Column("pid", BigInteger, nullable=False),
+    Column("roles", JsonValue, nullable=False),
+    Column("version", Key(NAME_LENGTH), nullable=False),
+    # How many executions it has in hand.
+    Column("driving", Integer, nullable=False),
+    # Whether it has said that it takes no further work.
+    Column("leaving", Boolean, nullable=False),
+    Column("started_at", UtcTime, nullable=False),
+    Column("heartbeat_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("name", "incarnation"),
 )

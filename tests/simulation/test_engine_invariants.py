@@ -139,3 +139,15 @@ def test_what_is_undone_in_another_order_or_not_at_all() -> None:
     assert not_undone(failed, TWO, [A, B]) != []
     assert not_undone(failed, TWO, [A, B, replace(undo_b, seq=5), undo_a]) != []
     assert not_undone(failed, TWO, [A, B, undo_b, undo_a]) == []
+
+
+def test_what_is_said_to_be_done_while_others_are_undone_comes_next() -> None:
+    failed = replace(ENDED, status="FAILED", error="Refused")
+    failing = Step("e1", "c", 1, "", 2, "failed", {})
+    undo_a, late_b, undo_b = (
+        Step("e1", "a", 1, "undo", 4, "compensated", {}),
+        replace(B, seq=3),
+        Step("e1", "b", 1, "undo", 5, "compensated", {}),
+    )
+    assert not_undone(failed, TWO, [A, failing, late_b, undo_a, undo_b]) == []
+    assert not_undone(failed, TWO, [A, B, replace(failing, seq=3), undo_a, undo_b]) != []

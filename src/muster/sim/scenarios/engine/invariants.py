@@ -274,6 +274,6 @@ def not_undone(row: Seen, definition: Definition, journal: Sequence[Step]) -> li
 
 
 def _failed_before(journal: Sequence[Step], undone: Sequence[Step]) -> int:
-    """When it failed, before anything was undone."""
+    """When it failed, before anything was undone; at the latest, when the first was."""
     begun = undone[0].seq if undone else 0
-    return max((step.seq for step in journal if step.status == "failed" and step.seq < begun), default=0)
+    return max((step.seq for step in journal if step.status == "failed" and step.seq < begun), default=begun)

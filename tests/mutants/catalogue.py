@@ -9,6 +9,8 @@ ONCE = "tests/contract/test_once.py"
 FIRING = "tests/scenario/test_firing.py"
 SIGNATURES = "tests/unit/auth/test_signatures.py"
 SCHEDULES = "tests/contract/test_schedules.py"
+CACHE = "tests/contract/test_cache.py"
+CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -432,5 +434,40 @@ MUTANTS = [
         "return row.fence in (FIRST_FENCE, row.untouched_fence)",
         "return True",
         "tests/contract/test_reached_before_it_begins.py put_off and sqlite",
+    ),
+    Mutant(
+        "a lock is released by who has it",
+        "cache/scripts.py",
+        "holder(redis.call('GET', key)) == ARGV[1] and redis.call('DEL', key) or 0",
+        "redis.call('DEL', key)",
+        f"{CACHE_HISTORIES} of_locks and redis",
+    ),
+    Mutant(
+        "a lock is renewed by who has it",
+        "cache/scripts.py",
+        "if lock and instance == ARGV[2] then",
+        "if lock then",
+        f"{CACHE_HISTORIES} of_locks and redis",
+    ),
+    Mutant(
+        "a lock is taken where nobody has it",
+        "cache/scripts.py",
+        "redis.call('SET', key, ARGV[2], 'NX', 'PX', ARGV[1]) and 1 or 0",
+        "redis.call('SET', key, ARGV[2], 'PX', ARGV[1]) and 1 or 0",
+        f"{CACHE_HISTORIES} of_locks and redis",
+    ),
+    Mutant(
+        "a stale writer overwrites nothing that is cached",
+        "cache/scripts.py",
+        "    answers[i] = 0\n  else\n    redis.call('SET', key, text, 'PX', ARGV[1])\n",
+        "  end\n  do\n    redis.call('SET', key, text, 'PX', ARGV[1])\n",
+        f"{CACHE} stale_writer and redis",
+    ),
+    Mutant(
+        "a stale writer removes nothing that is cached",
+        "cache/scripts.py",
+        "    answers[i] = 0\n  else\n    answers[i] = redis.call('DEL', key)\n",
+        "  end\n  do\n    answers[i] = redis.call('DEL', key)\n",
+        f"{CACHE_HISTORIES} of_a_cache and redis",
     ),
 ]

@@ -1,0 +1,1 @@
+"""Caches and locks: in this process, or in a Redis that all instances share."""

@@ -1,0 +1,91 @@
+"""What Redis runs by itself, so that nobody comes between a look and a change.
+
+Each takes many keys, and answers 1 or 0 for each."""
+
+# The time to live; then for each key its new fence, step and text.
+PUT = """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local fence, step, text = tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3]), ARGV[i * 3 + 1]
+  local held, at = string.match(redis.call('GETRANGE', key, 0, 63), '^{"fence":(%d+),"step":(%d+)[,}]')
+  held, at = tonumber(held), tonumber(at)
+  if held and (held > fence or (held == fence and at > step)) then
+    answers[i] = 0
+  else
+    redis.call('SET', key, text, 'PX', ARGV[1])
+    answers[i] = 1
+  end
+end
+return answers
+"""
+
+# For each key the last fence and step that go.
+REMOVE = """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local fence, step = tonumber(ARGV[i * 2 - 1]), tonumber(ARGV[i * 2])
+  local held, at = string.match(redis.call('GETRANGE', key, 0, 63), '^{"fence":(%d+),"step":(%d+)[,}]')
+  held, at = tonumber(held), tonumber(at)
+  if held and (held > fence or (held == fence and at > step)) then
+    answers[i] = 0
+  else
+    answers[i] = redis.call('DEL', key)
+  end
+end
+return answers
+"""
+
+# The time to live.
+KEEP = """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  answers[i] = redis.call('PEXPIRE', key, ARGV[1])
+end
+return answers
+"""
+
+# The time to live, and the lock.
+ACQUIRE = """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  answers[i] = redis.call('SET', key, ARGV[2], 'NX', 'PX', ARGV[1]) and 1 or 0
+end
+return answers
+"""
+
+HOLDER = """
+local function holder(text)
+  local readable, lock = pcall(cjson.decode, text or '')
+  if readable and type(lock) == 'table' then return lock.instanceId, lock end
+end
+"""
+
+# The time to live, the instance, and when it runs out.
+RENEW = (
+    HOLDER
+    + """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  local instance, lock = holder(redis.call('GET', key))
+  answers[i] = 0
+  if lock and instance == ARGV[2] then
+    lock.expiresAt = ARGV[3]
+    redis.call('SET', key, cjson.encode(lock), 'PX', ARGV[1])
+    answers[i] = 1
+  end
+end
+return answers
+"""
+)
+
+# The instance.
+RELEASE = (
+    HOLDER
+    + """
+local answers = {}
+for i, key in ipairs(KEYS) do
+  answers[i] = holder(redis.call('GET', key)) == ARGV[1] and redis.call('DEL', key) or 0
+end
+return answers
+"""
+)

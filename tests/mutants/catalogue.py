@@ -470,4 +470,18 @@ MUTANTS = [
         "  end\n  do\n    answers[i] = redis.call('DEL', key)\n",
         f"{CACHE_HISTORIES} of_a_cache and redis",
     ),
+    Mutant(
+        "an end that is durable before others are given up for it",
+        "engine/drive.py",
+        "            await self._write_at_once(live, None, None)\n",
+        "            pass\n",
+        "tests/contract/test_long_lists_given_up.py in_the_middle and sqlite",
+    ),
+    Mutant(
+        "the fence of who gives up",
+        "store/giving_up.py",
+        ".get(ending.execution_id) != ending.fence:",
+        ".get(ending.execution_id) is None:",
+        "tests/contract/test_long_lists_given_up.py gives_up_nothing and sqlite",
+    ),
 ]

@@ -26,6 +26,7 @@ from muster.engine.ports import (
     Checkpoint,
     Closing,
     Executions,
+    InVain,
     JournalRow,
     NotWritten,
     Opening,
@@ -192,6 +193,7 @@ class Driver:
         if not late:
             return
         closing = Closing(tuple((token.node, token.visit) for token in late), "its time was over")
+        await self._give_up(live, closing)
         reached = await until_it_works(
             lambda: self._executions.expire(live.facts.id, live.fence, closing), NotWritten, _tell_away
         )
@@ -245,6 +247,26 @@ class Driver:
         return checkpoint
 
     async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
+        """Write down what is new; before that, end those who wait in vain because of it, if they are many."""
+        closes = live.closing()
+        if closes is not None:
+            await self._give_up(live, closes)
+        if checkpoint is not None and live.state.ending and live.facts.parent_id:
+            await self._give_up(live, None)
+        await self._write_at_once(live, checkpoint, closes)
+
+    async def _give_up(self, live: Live, closes: Closing | None) -> None:
+        in_vain = InVain(live.facts.id, live.fence, closes)
+        if not await until_it_works(
+            lambda: self._executions.has_long_lists(in_vain), NotWritten, _tell_not_given_up
+        ):
+            return
+        if live.state.ending:
+            # Durable first: who takes over in the middle of it has to come to the same end.
+            await self._write_at_once(live, None, None)
+        await until_it_works(lambda: self._executions.give_up_held(in_vain), NotWritten, _tell_not_given_up)
+
+    async def _write_at_once(self, live: Live, checkpoint: Checkpoint | None, closes: Closing | None) -> None:
         gone, taken = (tuple(live.taken), ()) if checkpoint else ((), tuple(live.taken.items()))
         facts = live.facts
         progress = Progress(
@@ -255,7 +277,7 @@ class Driver:
             signals=gone,
             taken=taken,
             opens=tuple(live.opens),
-            closes=live.closing(),
+            closes=closes,
             parent_id=facts.parent_id,
             is_limited=facts.is_limited,
             was_taken_over=live.was_taken_over,
@@ -263,6 +285,10 @@ class Driver:
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)
         live.written(progress)
+
+
+def _tell_not_given_up(away: Exception) -> None:
+    log.debug("children that wait in vain are not given up yet: %s", away)
 
 
 def _tell_away(away: Exception) -> None:

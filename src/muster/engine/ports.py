@@ -186,6 +186,16 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True)
+class InVain:
+    """An execution with this fence is about to give up children of lists whose turn has not come: those of
+    visits that it closes; without any, those behind itself in a list that stops where an item fails."""
+
+    execution_id: str
+    fence: int
+    closes: Closing | None
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it. One that is
     `RUNNING` is handed on: it is due at once, for whoever looks next.
@@ -330,6 +340,16 @@ class Executions(Protocol):
         """Close what these visits have opened, because their time is over, and say what has reached the
         execution. What was answered before is among it; what was not can no longer be answered.
         Raises `NotWritten`, or `Lost`."""
+        ...
+
+    async def has_long_lists(self, ending: InVain) -> bool:
+        """Whether more children have waited in vain than are ended in one transaction. Raises
+        `NotWritten`."""
+        ...
+
+    async def give_up_held(self, ending: InVain) -> None:
+        """End children that have waited in vain, so many at a time: what is left for the write that they are
+        given up with is little. Raises `NotWritten`, or `Lost`."""
         ...
 
     async def signals(self, owner: str) -> Mapping[str, Sequence[Signal]]:

@@ -11,6 +11,7 @@ from muster.engine.ports import (
     Checkpoint,
     Closing,
     Executions,
+    InVain,
     Lost,
     NotWritten,
     OwnedExecution,
@@ -108,7 +109,9 @@ class Taking:
         """End one that cannot even be taken up, as it is, if that has been tried often enough."""
         if owned.takeovers > self._most_takeovers:
             with suppress(Lost, NotWritten):
-                await self._executions.write(_end_as_it_is(owned, program, _poisoned(owned)))
+                end = _end_as_it_is(owned, program, _poisoned(owned))
+                await self._executions.give_up_held(InVain(owned.id, owned.fence, end.closes))
+                await self._executions.write(end)
                 self._tell()
 
     async def _rebuilt(self, owned: OwnedExecution, program: Program) -> TakenUp:

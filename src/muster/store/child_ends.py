@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, select, update
 
 from muster.engine.ports import PERMANENT, Closing, Limit, SignalKind
 from muster.engine.sizes import TOO_LARGE
@@ -31,6 +31,8 @@ from muster.store.dialect import now, update_rows
 from muster.store.journal import KEY
 from muster.store.large_values import OF_JOURNAL, Laying, share_values
 from muster.store.tables import execution_child, node_execution, workflow_execution
+
+GIVEN_UP_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,10 @@ def _let_next_start(
         room[_place(link)] += not link.held
     stopped = {_place(link) for link in links if link.stops and by_id[link.child_execution_id].error}
     for place, count in sorted(room.items()):
-        in_turn = (*place.children(), C.held.is_(True), C.place > PLACE_OF_LIST)
+        in_turn = place.held_children()
         held = select(C.child_execution_id).where(*in_turn)
         if place in stopped:
-            _give_up(connection, place, held, NodeStatus.SKIPPED, "not started: another item failed")
-            connection.execute(delete(execution_child).where(*in_turn))
+            give_up(connection, place, in_turn, STOPPED)
         elif count:
             _start(connection, connection.scalars(held.order_by(C.place).limit(count)).all())
     return sorted(room)
@@ -157,8 +158,9 @@ def close_children(connection: Connection, parent_id: str, closing: Closing, loc
         place = Place(parent_id, node, visit)
         if connection.execute(select(C.place).where(*place.children()).limit(1)).first() is None:
             continue
+        give_up(connection, place, place.held_children(), no_longer_wanted(closing))
         children = select(C.child_execution_id).where(*place.children(), C.place > PLACE_OF_LIST)
-        _give_up(connection, place, children, NodeStatus.FAILED, closing.reason)
+        _write_off(connection, place, connection.scalars(children).all(), no_longer_wanted(closing))
         live = select(E.id).where(E.id.in_(children), E.status.not_in(FINAL)).order_by(E.id)
         told = connection.scalars(live).all()
         if not set(told) <= set(locked):
@@ -168,15 +170,62 @@ def close_children(connection: Connection, parent_id: str, closing: Closing, loc
         reach(connection, [(child, SignalKind.CANCEL, payload) for child in told])
 
 
-def _give_up(
-    connection: Connection, place: Place, children: Select[tuple[str]], status: NodeStatus, reason: str
+# --- in vain -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of items whose children have not begun and never will."""
+
+    status: NodeStatus
+    reason: str
+
+    @property
+    def error(self) -> JsonObject | None:
+        return {"type": "Cancelled", "message": self.reason} if self.status is NodeStatus.FAILED else None
+
+
+STOPPED = Verdict(NodeStatus.SKIPPED, "not started: another item failed")
+
+
+def no_longer_wanted(closing: Closing) -> Verdict:
+    return Verdict(NodeStatus.FAILED, closing.reason)
+
+
+def give_up(
+    connection: Connection, place: Place, which: Sequence[ColumnElement[bool]], verdict: Verdict
 ) -> None:
-    """End children that have not begun, and say in the parent's journal what became of their items."""
-    keys = select(C.item_key).where(C.child_execution_id.in_(children), C.item_key != "")
-    error: JsonObject | None = (
-        {"type": "Cancelled", "message": reason} if status is NodeStatus.FAILED else None
-    )
-    over = {"status": status.value, "error": error, "output": None, "completed_at": now(connection)}
+    """End the children of a visit whose turn has not come, and say in the parent's journal what became of
+    their items."""
+    while give_up_some(connection, place, which, verdict) == GIVEN_UP_AT_ONCE:
+        pass
+
+
+def give_up_some(
+    connection: Connection, place: Place, which: Sequence[ColumnElement[bool]], verdict: Verdict
+) -> int:
+    """The same for so many of them, found by their keys: how many there are altogether no database guesses.
+    How many they were."""
+    chosen = select(C.child_execution_id).where(*which).order_by(C.place).limit(GIVEN_UP_AT_ONCE)
+    ids = connection.scalars(chosen).all()
+    _write_off(connection, place, ids, verdict)
+    if ids:
+        connection.execute(delete(execution_child).where(C.child_execution_id.in_(ids)))
+    return len(ids)
+
+
+def _write_off(connection: Connection, place: Place, ids: Sequence[str], verdict: Verdict) -> None:
+    """Say so of the items of these children, and end those that have not begun."""
+    if not ids:
+        return
+    links = select(C.item_key).where(C.child_execution_id.in_(ids), C.item_key != "")
+    keys = connection.scalars(links).all()
+    over = {
+        "status": verdict.status.value,
+        "error": verdict.error,
+        "output": None,
+        "completed_at": now(connection),
+    }
     rows = update(node_execution).where(
         J.execution_id == place.execution_id,
         J.node_id == place.node,
@@ -184,8 +233,9 @@ def _give_up(
         J.item_key.in_(keys),
         J.status == WAITING,
     )
-    connection.execute(rows.values(over))
-    limits.end_queued(connection, children, reason)
+    if keys:
+        connection.execute(rows.values(over))
+    limits.end_queued(connection, ids, verdict.reason)
 
 
 # --- by hand -----------------------------------------------------------------------------------------

@@ -38,6 +38,10 @@ class Place(NamedTuple):
     def children(self) -> tuple[ColumnElement[bool], ...]:
         return (C.execution_id == self.execution_id, C.node_id == self.node, C.visit == self.visit)
 
+    def held_children(self) -> tuple[ColumnElement[bool], ...]:
+        """Those of a list whose turn has not come."""
+        return (*self.children(), C.held.is_(True), C.place > PLACE_OF_LIST)
+
 
 def open_children(connection: Connection, parent_id: str, children: Sequence[ChildOpening]) -> None:
     """Start them, or have them wait for their turn. What is there already is left alone."""

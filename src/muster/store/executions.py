@@ -20,6 +20,7 @@ from muster.engine.ports import (
     Begun,
     Closing,
     DoneBefore,
+    InVain,
     Lost,
     NewExecution,
     NodeClaim,
@@ -32,7 +33,7 @@ from muster.engine.ports import (
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
 from muster.model.json import Json, JsonObject
-from muster.store import leases
+from muster.store import giving_up, leases
 from muster.store.answers import FREE_TO_TAKE
 from muster.store.claims import (
     ABANDONED,
@@ -244,6 +245,16 @@ class ExecutionRepository:
         if signals is None:
             raise Lost(f"execution {execution_id} is another's")
         return signals
+
+    async def has_long_lists(self, ending: InVain) -> bool:
+        return await self._read(partial(giving_up.has_long_lists, ending=ending))
+
+    async def give_up_held(self, ending: InVain) -> None:
+        # Each is a transaction of its own, so that everybody else's writes find their way in between.
+        while left := await self._write(partial(giving_up.give_up_held, ending=ending)):
+            pass
+        if left is None:
+            raise Lost(f"execution {ending.execution_id} is another's")
 
     async def admit_queued(self, limit: int) -> int:
         await self._write(lambda connection: look_later(connection, limit))

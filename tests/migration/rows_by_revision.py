@@ -331,6 +331,28 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         )
     ],
+    "0024_bus": [
+        (
+            "bus_message",
+            {"topic": "orders", "partition": 0, "offset": 0, "headers": "[]", "created_at": TIME},
+        ),
+        (
+            "bus_position",
+            {
+                "group_id": "g1",
+                "topic": "orders",
+                "partition": 0,
+                "position": 1,
+                "fence": 1,
+                "updated_at": TIME,
+            },
+        ),
+        ("bus_member", {"group_id": "g1", "topic": "orders", "member": "here/1", "lease_until": TIME}),
+        (
+            "consumer_position",
+            {"group_id": "g1", "topic": "orders", "partition": 0, "position": 1, "updated_at": TIME},
+        ),
+    ],
 }
 
 

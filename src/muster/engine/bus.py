@@ -70,11 +70,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a batch takes a group in one partition: from the offset `first` to just before `next`."""
+    """How far a batch takes a group in one partition: from where it is recorded to be, to just before `next`.
+    `recorded` None: nothing is recorded yet."""
 
     group: str
     place: Place
-    first: int
+    recorded: int | None
     next: int
 
 
@@ -155,18 +156,13 @@ class Member(Protocol):
     @property
     def group(self) -> str: ...
 
-    @property
-    def term(self) -> int:
-        """Rises whenever partitions come or go: what was known of positions may be outdated."""
-        ...
-
     async def subscribe(self, topics: Collection[str]) -> None:
         """Share in these topics from now on, and in no others. One that is not there is looked for again."""
         ...
 
     async def fetch(self, most: int, patience: float) -> Sequence[Message]:
         """Some messages that come next, or none after so many seconds. The next call gives those after them,
-        recorded or not. Raises `BusAway` while the bus is away."""
+        recorded or not. Raises `BusAway` while the bus is away. May be cancelled, before leaving only."""
         ...
 
     async def hold(self) -> None:
@@ -174,8 +170,7 @@ class Member(Protocol):
         ...
 
     def owns(self, place: Place) -> bool:
-        """Whether the partition is still this member's, without a break since its last message was
-        fetched."""
+        """Whether the partition is this member's, without a break since its last message was fetched."""
         ...
 
     async def record(self, ends: Mapping[Place, int]) -> None:
@@ -197,16 +192,24 @@ class Bus(Publisher, Protocol):
         """A new member of a group; it belongs to it from its first subscription on."""
         ...
 
+    async def make(self, topics: Collection[str]) -> None:
+        """Make topics of Muster's own where they are not there. Raises `BusAway`."""
+        ...
+
     async def check(self) -> None:
         """Raises `BusAway` if the bus cannot be reached, with a sentence that says why."""
         ...
 
 
-class KnownPositions(Protocol):
-    """What handlers have recorded of positions in their own transactions."""
+class Positions(Protocol):
+    """Positions in the database, where handlers record them in their own transactions."""
 
     async def known(self, group: str, places: Collection[Place]) -> Mapping[Place, int]:
         """The offset to go on from, where one is recorded. Raises `NotWritten`."""
+        ...
+
+    async def record(self, positions: Sequence[Position]) -> None:
+        """Record these by themselves. Raises `AlreadyHandled`, `NotWritten`."""
         ...
 
 

@@ -18,6 +18,7 @@ class LetterKind(StrEnum):
     """What it was that failed. `source` and `key` say where to find it."""
 
     EXECUTION = "execution"
+    MESSAGE = "message"
 
 
 class LetterStatus(StrEnum):
@@ -30,7 +31,8 @@ class LetterStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """Of an execution, `source` is its workflow's key and `key` its id."""
+    """Of an execution, `source` is its workflow's key and `key` its id; of a message, its topic, and its name
+    with partition and offset."""
 
     id: int
     kind: LetterKind

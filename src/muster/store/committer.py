@@ -27,6 +27,7 @@ class Locks(IntFlag):
     NOTHING = 0
     KEYS = auto()  # of starts
     ROWS = auto()  # of executions, and what goes with them
+    HEADS = auto()  # of the bus's partitions: where the next message is to be put
 
     def may_follow(self, held: "Locks") -> bool:
         """Whether these may be locked where those are held."""

@@ -28,7 +28,7 @@ class Seeing:
         return [each.offset for each in self.batch.messages]
 
 
-BATCH = Batch([message(each) for each in range(4)], [Position("g", Place("orders", 0), 0, 4)])
+BATCH = Batch([message(each) for each in range(4)], [Position("g", Place("orders", 0), None, 4)])
 
 
 def test_what_a_handler_rejects_reaches_none_after_it() -> None:

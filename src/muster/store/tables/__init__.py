@@ -4,6 +4,7 @@ A row belongs to a tenant by `institute_id` ('' where there is only one); nodes,
 their workflow's. Unique keys are named, because who lost a race is told the name of the one that was broken.
 """
 
+from muster.store.tables.bus import TOPIC_LENGTH, bus_member, bus_message, bus_position, consumer_position
 from muster.store.tables.definitions import (
     node_template,
     workflow,
@@ -46,6 +47,7 @@ __all__ = [
     "NAME_LENGTH",
     "TABLE_OPTIONS",
     "TAG_LENGTH",
+    "TOPIC_LENGTH",
     "action_definition",
     "api_token",
     "approval",
@@ -53,6 +55,10 @@ __all__ = [
     "audit_log",
     "bulk_job",
     "bulk_job_item",
+    "bus_member",
+    "bus_message",
+    "bus_position",
+    "consumer_position",
     "data_source",
     "dead_letter",
     "delivery",

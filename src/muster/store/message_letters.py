@@ -1,0 +1,92 @@
+"""Dead letters of messages: as they came, with what is wrong with them."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+
+from muster.engine.bus import Message, Rejected
+from muster.engine.letters import LetterKind, LetterStatus
+from muster.engine.ports import NotWritten
+from muster.model.json import Json, JsonObject
+from muster.model.text import is_suitable, made_suitable
+from muster.store.committer import TROUBLE
+from muster.store.database import Database
+from muster.store.dialect import insert_rows, now
+from muster.store.tables import NAME_LENGTH, dead_letter
+
+D = dead_letter.c
+
+
+class RejectedMessages:
+    """`engine.consuming.MessageLetters` on a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, rejected: Sequence[Rejected]) -> None:
+        try:
+            await self._database.write(lambda connection: write_rejected(connection, rejected))
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
+
+
+def write_rejected(connection: Connection, rejected: Sequence[Rejected]) -> None:
+    """A letter for each, unless it has one: a message that comes again is rejected again."""
+    by_name = {each.message.name: each for each in rejected}
+    present = connection.scalars(
+        select(D.key).where(D.kind == LetterKind.MESSAGE, D.key.in_(sorted(by_name)))
+    )
+    for name in present.all():
+        by_name.pop(name, None)
+    at = now(connection)
+    insert_rows(connection, dead_letter, [_row(name, each, at) for name, each in by_name.items()])
+
+
+def _row(name: str, rejected: Rejected, at: datetime) -> dict[str, object]:
+    message = rejected.message
+    return {
+        "kind": LetterKind.MESSAGE.value,
+        "source": message.topic,
+        "key": name,
+        "value": _value(message),
+        "headers": _headers(message),
+        "error_type": rejected.type[:NAME_LENGTH],
+        "error_message": made_suitable(rejected.reason),
+        "attempts": [],
+        "status": LetterStatus.OPEN.value,
+        "institute_id": "",
+        "created_at": at,
+        "resolved_at": None,
+    }
+
+
+def _value(message: Message) -> JsonObject:
+    found: JsonObject = {
+        "partition": message.partition,
+        "offset": message.offset,
+        "at": message.at.isoformat(),
+    }
+    if message.key is not None:
+        found["key"] = readable(message.key)
+    if message.value is not None:
+        found["value"] = readable(message.value)
+    return found
+
+
+def _headers(message: Message) -> JsonObject:
+    """By their names; one that comes several times has a list of its values."""
+    found: dict[str, list[Json]] = {}
+    for name, value in message.headers:
+        found.setdefault(made_suitable(name), []).append(readable(value))
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def readable(data: bytes) -> Json:
+    """Text as it is; what is none, in Base64."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return {"base64": b64encode(data).decode()}
+    return text if is_suitable(text) else {"base64": b64encode(data).decode()}

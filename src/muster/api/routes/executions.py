@@ -141,7 +141,7 @@ async def list_executions(
     listed: Listed,
     status: Annotated[ExecutionStatus | None, Query()] = None,
     workflow: Annotated[str | None, Query(description="A workflow's id or key.")] = None,
-    trigger: Annotated[str | None, Query(description="A trigger's id.")] = None,
+    trigger: Annotated[str | None, Query(description="A trigger's id, or a schedule's.")] = None,
     idempotency_key: Annotated[str | None, Query(alias="idempotencyKey")] = None,
     started_from: Annotated[Moment | None, Query(alias="from")] = None,
     started_to: Annotated[Moment | None, Query(alias="to")] = None,
@@ -152,7 +152,18 @@ async def list_executions(
         await parts.library.workflow(workflow, caller)  # a name that nothing has is a mistake
     wanted = Wanted(status, workflow, trigger, idempotency_key, started_from, started_to, tag, q)
     found, following = await parts.control.list(caller, wanted, listed)
+    if trigger is not None and not found and listed.cursor is None:
+        await _check_trigger(parts, trigger, caller)
     return answer(ExecutionPage(items=[item_of(row) for row in found], next_cursor=following))
+
+
+async def _check_trigger(parts: Parts, trigger: str, caller: Caller) -> None:
+    """Raises `NotFound` where no trigger and no schedule has this id. (One that was removed is still known by
+    what it has started.)"""
+    try:
+        await parts.scheduling.get(trigger, caller)
+    except NotFound:
+        await parts.triggers.get(trigger, caller)
 
 
 @router.get(

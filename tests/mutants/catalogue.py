@@ -100,6 +100,13 @@ MUTANTS = [
         f"{SIGNATURES} another_body",
     ),
     Mutant(
+        "the bound of a body that is there at once",
+        "api/bodies.py",
+        "_length(headers) <= self._limit and arrived()",
+        "arrived()",
+        "tests/unit/api/test_arrived_bodies.py too_large",
+    ),
+    Mutant(
         "what was read before a change is not kept",
         "engine/trigger_cache.py",
         "        if forgotten == self._forgotten:",

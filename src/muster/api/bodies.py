@@ -10,6 +10,8 @@ from muster.api.problems import Code, Refused
 
 DRAIN_LIMIT = 32 * 1_048_576
 _CLOSE = {"Connection": "close"}
+# In the request's state: by this the server tells, when it is called, whether all of the request is there.
+ARRIVED = "muster.arrived"
 
 
 class BodyLimits:
@@ -23,10 +25,18 @@ class BodyLimits:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
-        if not _announces_body(headers):
+        if not _announces_body(headers) or self._is_there(scope, headers):
             return await self._app(scope, receive, send)
         body = _Arriving(receive, headers, self._limit, self._seconds)
         return await self._app(scope, body.receive, _draining(body, send))
+
+    def _is_there(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether all of the body came with its head, as that of most requests does, and is no larger than
+        allowed: then there is nothing left to count, to time or to drain."""
+        arrived = scope.get("state", {}).get(ARRIVED)
+        if arrived is None or b"transfer-encoding" in headers:
+            return False
+        return _length(headers) <= self._limit and arrived()
 
 
 def _announces_body(headers: Mapping[bytes, bytes]) -> bool:

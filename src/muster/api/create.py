@@ -1,6 +1,6 @@
 """The application: routes, refusals and the layers around them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from muster.api.answers import refusal
 from muster.api.auth import AuthError
 from muster.api.bodies import BodyLimits
 from muster.api.describe import openapi_document
+from muster.api.direct import Direct, Handler
 from muster.api.frame import Frame
 from muster.api.guard import OwnMachineOnly, as_refused
 from muster.api.metrics import HttpMetrics, ReportMetrics
@@ -89,8 +90,6 @@ _WEB = (
     pages,
 )
 
-Handler = Callable[[Request, Any], Awaitable[Response]]
-
 
 def create_api(parts: Parts) -> ASGIApp:
     """Everything that answers HTTP. Without the role `web`, only health and metrics are there."""
@@ -107,10 +106,12 @@ def create_api(parts: Parts) -> ASGIApp:
         app.router.routes.extend(deliveries.open_router.routes)
     # Made when somebody first asks: it takes a good part of the start.
     app.state.openapi = cache(lambda: openapi_document(app, parts.version))
-    for kind, handler in _handlers(parts).items():
+    handlers = _handlers(parts)
+    for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
-    limited = BodyLimits(app, parts.body_limit, parts.body_timeout)
-    return Frame(OwnMachineOnly(limited, parts.authenticator), HttpMetrics(parts.registry))
+    direct = Direct(app, parts, {**firing.DIRECT, **executions.DIRECT}, handlers)
+    limited = BodyLimits(direct, parts.body_limit, parts.body_timeout)
+    return Frame(OwnMachineOnly(limited, parts.authenticator), HttpMetrics(parts.registry), parts.access)
 
 
 def _handlers(parts: Parts) -> dict[type[Exception], Handler]:

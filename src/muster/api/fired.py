@@ -7,7 +7,7 @@ import orjson
 from fastapi import Response
 from pydantic import BaseModel
 
-from muster.api.answers import answer
+from muster.api.answers import JsonAnswer, answer
 from muster.api.execution_answers import outcome_of
 from muster.api.parts import Parts
 from muster.api.rejections import check_written, rejected
@@ -79,4 +79,4 @@ def _dumped(shape: BaseModel) -> JsonObject:
 
 
 def _json(body: Mapping[str, object], status: int) -> Response:
-    return Response(orjson.dumps(body), status, media_type="application/json")
+    return JsonAnswer(orjson.dumps(body), status)

@@ -1,15 +1,21 @@
 """The outermost layer: every answer has ids and security headers, is counted, and gets a line in the log."""
 
 import time
+from collections.abc import Callable
+from typing import TypeAlias
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from muster.api.metrics import HttpMetrics
 from muster.api.problems import MEDIA_TYPE, our_fault, rendered
 from muster.api.tracing import RequestIds, current, ids_of
 
 _log = structlog.get_logger("muster.access")
+
+# Ids, method, path, status and milliseconds of a request that is over.
+Access: TypeAlias = Callable[[RequestIds, str, str, int, float], None]
 
 _SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -27,9 +33,14 @@ _CACHE_CONTROL = (b"cache-control", b"no-store")
 _QUIET = frozenset({"/actuator/health", "/health/live", "/health/ready", "/metrics"})
 
 
+def logged(ids: RequestIds, method: str, path: str, status: int, ms: float) -> None:
+    """An `Access` that writes a line as everybody does."""
+    _log.info("request", method=method, path=path, status=status, ms=ms, **ids._asdict())
+
+
 class Frame:
-    def __init__(self, app: ASGIApp, metrics: HttpMetrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: HttpMetrics, access: Access = logged) -> None:
+        self._app, self._metrics, self._access = app, metrics, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -41,25 +52,29 @@ class Frame:
         ids = ids_of(_text(headers.get(b"x-request-id")), _text(headers.get(b"traceparent")))
         answer = _Answer(send, ids, bodiless=method == "HEAD")
         reset = current.set(ids)
+        bound = bind_contextvars(request_id=ids.request_id, trace_id=ids.trace_id)
         started = time.perf_counter()
         self._metrics.began()
-        with structlog.contextvars.bound_contextvars(request_id=ids.request_id, trace_id=ids.trace_id):
-            try:
-                await self._app(scope, receive, answer.send)
-            except Exception:
-                # The boundary of one request: a fault in it becomes its answer, and no other request's.
-                _log.exception("request failed", path=_path(scope))
-                await answer.failed()
-            finally:
-                self._ended(scope, method, answer.status, time.perf_counter() - started)
-                current.reset(reset)
+        try:
+            await self._app(scope, receive, answer.send)
+        except Exception:
+            # The boundary of one request: a fault in it becomes its answer, and no other request's.
+            _log.exception("request failed", path=_path(scope))
+            await answer.failed()
+        finally:
+            self._ended(ids, scope, method, answer.status, time.perf_counter() - started)
+            reset_contextvars(**bound)
+            current.reset(reset)
         return None
 
-    def _ended(self, scope: Scope, method: str, status: int, seconds: float) -> None:
+    def _ended(self, ids: RequestIds, scope: Scope, method: str, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path_format", None)
         self._metrics.ended(method, route, status, seconds)
-        say = _log.debug if route in _QUIET else _log.info
-        say("request", method=method, path=_path(scope), status=status, ms=round(seconds * 1000, 1))
+        path, ms = _path(scope), round(seconds * 1000, 1)
+        if route in _QUIET:
+            _log.debug("request", method=method, path=path, status=status, ms=ms)
+        else:
+            self._access(ids, method, path, status, ms)
 
 
 class _Answer:
@@ -67,6 +82,8 @@ class _Answer:
 
     To a HEAD it is the answer to a GET without its body.
     """
+
+    __slots__ = ("_bodiless", "_ids", "_send", "_started", "status")
 
     def __init__(self, send: Send, ids: RequestIds, bodiless: bool) -> None:
         self._send, self._ids, self._bodiless = send, ids, bodiless

@@ -4,12 +4,11 @@
 """
 
 import math
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
 from fastapi import Depends, Request
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from muster.api.answers import refusal
@@ -31,12 +30,19 @@ class OwnMachineOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            headers = Headers(scope=scope)
+            headers = scope["headers"]
             try:
-                self._authenticator.check_address(headers.get("host"), headers.get("origin"))
+                self._authenticator.check_address(_first(headers, b"host"), _first(headers, b"origin"))
             except AuthError as refused:
                 return await refusal(as_refused(refused))(scope, receive, send)
         return await self._app(scope, receive, send)
+
+
+def _first(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> str | None:
+    for name, value in headers:
+        if name == wanted:
+            return value.decode("latin-1")
+    return None
 
 
 def as_refused(error: AuthError) -> Refused:

@@ -15,18 +15,28 @@ class HttpMetrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        self._active = Gauge(
+        active = Gauge(
             "http_server_requests_active", "Requests that are being answered now.", registry=registry
         )
+        active.set_function(lambda: self._active)
+        self._active = 0
+        # What labels lead to is remembered: looking it up takes longer than counting.
+        self._of: dict[tuple[str, str | None, int], Histogram] = {}
 
     def began(self) -> None:
-        self._active.inc()
+        self._active += 1
 
     def ended(self, method: str, route: str | None, status: int, seconds: float) -> None:
-        self._active.dec()
-        self._requests.labels(
-            method if method in _METHODS else "OTHER", route or "NOT_FOUND", str(status)
-        ).observe(seconds)
+        self._active -= 1
+        found = self._of.get((method, route, status)) or self._labelled(method, route, status)
+        found.observe(seconds)
+
+    def _labelled(self, method: str, route: str | None, status: int) -> Histogram:
+        known = method if method in _METHODS else "OTHER"
+        found = self._requests.labels(known, route or "NOT_FOUND", str(status))
+        if known == method:  # whatever else callers make up is not remembered
+            self._of[method, route, status] = found
+        return found
 
 
 class ReportMetrics:
@@ -55,6 +65,10 @@ class TriggerMetrics:
             ("outcome",),
             registry=registry,
         )
+        self._of: dict[str, Counter] = {}
 
     def told(self, outcome: str) -> None:
-        self._fired.labels(outcome).inc()
+        found = self._of.get(outcome)
+        if found is None:
+            found = self._of[outcome] = self._fired.labels(outcome)
+        found.inc()

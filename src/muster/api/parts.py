@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from muster.api.auth import Authenticator
 from muster.api.auth.issuing import Tokens
 from muster.api.event_stream import Streams
+from muster.api.frame import Access, logged
 from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
 from muster.api.topics import Topic
@@ -116,6 +117,7 @@ class Parts:
     body_limit: int
     body_timeout: float
     metrics_open: bool
+    access: Access = logged
     web: bool = True
 
 

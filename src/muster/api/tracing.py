@@ -3,14 +3,13 @@
 import re
 import secrets
 from contextvars import ContextVar
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestIds:
+class RequestIds(NamedTuple):
     request_id: str
     trace_id: str
 
@@ -20,15 +19,13 @@ current: ContextVar[RequestIds] = ContextVar("request_ids")
 
 def ids_of(request_id: str | None, traceparent: str | None) -> RequestIds:
     """The caller's ids where they are sane, else new ones."""
+    new = secrets.token_hex(32)
     keep = request_id is not None and _REQUEST_ID.fullmatch(request_id)
-    return RequestIds(
-        request_id if keep and request_id else secrets.token_hex(16),
-        _trace_id(traceparent) or secrets.token_hex(16),
-    )
+    return RequestIds(request_id if keep and request_id else new[:32], _trace_id(traceparent) or new[32:])
 
 
 def _trace_id(traceparent: str | None) -> str | None:
-    match = _TRACEPARENT.fullmatch(traceparent or "")
+    match = None if traceparent is None else _TRACEPARENT.fullmatch(traceparent)
     if match is None or match[1] == "ff" or not int(match[2], 16) or not int(match[3], 16):
         return None
     return None if match[1] == "00" and match[5] else match[2]

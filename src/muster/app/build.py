@@ -19,6 +19,7 @@ from muster.api.auth import Authenticator, OidcVerifier, TokenUses, TokenVerifie
 from muster.api.auth.loopback import is_loopback_host
 from muster.api.create import create_api
 from muster.api.event_stream import Streams
+from muster.api.frame import Access, logged
 from muster.api.metrics import TriggerMetrics
 from muster.api.parts import Parts
 from muster.api.rates import Rates
@@ -105,9 +106,10 @@ class House:
 
 @asynccontextmanager
 async def opened(
-    settings: Settings, clock: Clock | None = None, ids: Ids | None = None
+    settings: Settings, clock: Clock | None = None, ids: Ids | None = None, access: Access = logged
 ) -> AsyncIterator[House]:
-    """Open, migrate and wire everything; close it again at the end. Raises `CannotOpen`."""
+    """Open, migrate and wire everything; close it again at the end. `access` hears of every request. Raises
+    `CannotOpen`."""
     clock = clock or SystemClock()
     ids = ids or TimeOrderedIds(clock)
     audience = _audience(settings)
@@ -223,6 +225,7 @@ async def opened(
             body_limit=settings.api.body_limit,
             body_timeout=settings.api.body_timeout,
             metrics_open=settings.oidc.issuer_uri is None and is_loopback_host(settings.host),
+            access=access,
             web="web" in settings.roles,
         )
 

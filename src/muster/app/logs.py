@@ -4,6 +4,8 @@ import json
 import logging
 import re
 import sys
+from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TextIO
 
@@ -11,6 +13,8 @@ import orjson
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from muster.api.frame import Access, logged
+from muster.api.tracing import RequestIds
 from muster.app.settings import LogSettings
 from muster.store.address import masked
 
@@ -18,8 +22,9 @@ _SECRET_NAMES = re.compile(r"password|passwd|secret|token|authorization|api[-_]?
 _MASK = "********"
 
 
-def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
-    """Send all lines, our own and the libraries', through one formatter to `stream` (standard error)."""
+def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> Access:
+    """Send all lines, our own and the libraries', through one formatter to `stream` (standard error). How
+    those of requests get there, which are most, is handed back."""
     stream = stream or sys.stderr
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -49,12 +54,43 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> None:
     root.setLevel(settings.level.upper())
     for noisy in ("httpx", "httpcore", "asyncio", "alembic", "sqlalchemy", "uvicorn"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+    plain = _is_text(settings, stream) or not root.isEnabledFor(logging.INFO)
+    return logged if plain else AccessLines(handler)
+
+
+class AccessLines:
+    """Lines of requests, as the formatter would have made them of theirs: all that it looks for and adds is
+    known before, and looking takes longer than many a request."""
+
+    def __init__(self, handler: "logging.StreamHandler[TextIO]") -> None:
+        self._handler = handler
+
+    def __call__(self, ids: RequestIds, method: str, path: str, status: int, ms: float) -> None:
+        line = {
+            "method": method,
+            "path": masked(path),
+            "status": status,
+            "ms": ms,
+            "event": "request",
+            "request_id": ids.request_id,
+            "trace_id": ids.trace_id,
+            "level": "info",
+            "logger": "muster.access",
+            "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+        }
+        with self._handler.lock or nullcontext(), suppress(OSError, ValueError):
+            # Where nothing can be written any more, requests are answered all the same.
+            self._handler.stream.write(f"{_json(line)}\n")
+            self._handler.flush()
+
+
+def _is_text(settings: LogSettings, stream: TextIO) -> bool:
+    return settings.format == "text" or (settings.format == "auto" and stream.isatty())
 
 
 def _rendering(settings: LogSettings, stream: TextIO) -> list[Processor]:
-    text = settings.format == "text" or (settings.format == "auto" and stream.isatty())
     renderer: Processor
-    if text:
+    if _is_text(settings, stream):
         # Plain tracebacks: the pretty ones print local variables, and those may hold a payload.
         plain = structlog.dev.plain_traceback
         renderer = structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=plain)

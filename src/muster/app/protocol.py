@@ -7,6 +7,7 @@ from typing import Any
 import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from muster.api.bodies import ARRIVED
 from muster.api.problems import MEDIA_TYPE, Code, Refused, rendered
 from muster.api.tracing import ids_of
 
@@ -75,6 +76,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._header_came()
         self._check_host()
         super().on_headers_complete()
+        cycle = self.cycle
+        self.scope["state"][ARRIVED] = lambda: not cycle.more_body
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -1,8 +1,5 @@
 """From a request's headers to a caller."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import structlog
 
 from muster.api.auth.errors import AuthError, credentials_missing, not_recognised
@@ -31,14 +28,20 @@ class Authenticator:
 
         Raises `AuthError`.
         """
-        with _logged():
+        try:
             return await self._recognise(authorization)
+        except AuthError as refused:
+            _note(refused)
+            raise
 
     def check_address(self, host: str | None, origin: str | None) -> None:
         """From the headers `Host` and `Origin`, of every request there is. Raises `AuthError`."""
         if self._oidc is None and not self._insecure:
-            with _logged():
+            try:
                 check_loopback(host, origin)
+            except AuthError as refused:
+                _note(refused)
+                raise
 
     async def _recognise(self, authorization: str | None) -> Caller:
         if authorization is None:
@@ -56,13 +59,8 @@ class Authenticator:
         return _ANYBODY if self._insecure else _LOCAL_ADMIN
 
 
-@contextmanager
-def _logged() -> Iterator[None]:
-    try:
-        yield
-    except AuthError as refused:
-        _log.info("caller refused", status=refused.status, code=refused.code, reason=refused.reason)
-        raise
+def _note(refused: AuthError) -> None:
+    _log.info("caller refused", status=refused.status, code=refused.code, reason=refused.reason)
 
 
 def require(caller: Caller, needed: Role) -> None:

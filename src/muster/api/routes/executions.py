@@ -1,5 +1,6 @@
 """Executions: start them, look at them."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -7,6 +8,7 @@ from fastapi.responses import StreamingResponse
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
+from muster.api.direct import Call
 from muster.api.execution_answers import as_it_is, item_of, node_of, outcome_of, whole_of
 from muster.api.execution_shapes import (
     KEY_LENGTH,
@@ -19,13 +21,14 @@ from muster.api.execution_shapes import (
     NodePage,
     Started,
 )
-from muster.api.guard import Operator, Viewer
+from muster.api.guard import Operator, Viewer, recognised
 from muster.api.listing import Listed
 from muster.api.moments import Moment
 from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_body
 from muster.api.strict import StrictRoute
+from muster.api.wording import must
 from muster.definitions.library import NotFound
 from muster.engine.control import Start
 from muster.engine.idempotency import Keyed, key_of_request
@@ -33,9 +36,11 @@ from muster.engine.ports import Begun
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.access import Caller, Role
 from muster.model.execution import NodeStatus, Wanted, WantedNodes
+from muster.model.problems import Problem
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
 
+EXECUTE = "/api/workflow/execute"
 LONGEST_WAIT = 60.0
 Id = Annotated[str, Path(description="An execution's id.")]
 Digest = Annotated[str, Path(max_length=64, description="The value's SHA-256, as the execution shows it.")]
@@ -58,7 +63,7 @@ _EXAMPLE = {"key": "hello", "context": {"name": "Ada"}}
 
 
 @router.post(
-    "/api/workflow/execute",
+    EXECUTE,
     summary="Start an execution by hand",
     **described(
         Started,
@@ -90,6 +95,14 @@ async def execute(
     return answer(outcome_of(begun.id, came), 200 if came.status in FINAL else 202)
 
 
+async def _execute_directly(request: Request, parts: Parts) -> Response:
+    caller = await recognised(request, Role.OPERATOR)
+    return await execute(request, caller, parts, key=_given_key(request))
+
+
+DIRECT: Mapping[str, Call] = {EXECUTE: _execute_directly}
+
+
 def start_of(body: Execute, key: Keyed | None) -> Start:
     if body.workflow_id is not None and body.key not in (None, body.workflow_id):
         raise wrong("/key", "`workflowId` and `key` both say which workflow: give one of them.")
@@ -105,6 +118,17 @@ def _key_of(request: Request, body: Execute, header: str | None) -> Keyed | None
         raise wrong("/idempotencyKey", "This is not the key that the header `Idempotency-Key` has.")
     key = header or body.idempotency_key
     return None if key is None else key_of_request(key)
+
+
+def _given_key(request: Request) -> str | None:
+    """The key that the header has. Raises `Refused`, as the framework would, if it cannot be one."""
+    key = request.headers.get(KEY_HEADER)
+    if key is None or 1 <= len(key) <= KEY_LENGTH:
+        return key
+    bound = "string_too_long" if key else "string_too_short"
+    said = must(bound, {"max_length": KEY_LENGTH, "min_length": 1})
+    problem = Problem("INVALID_VALUE", f"/header/{KEY_HEADER}", f"`{KEY_HEADER}` must {said}.")
+    raise Refused(Code.INVALID_PARAMETER, problem.message, problems=[problem])
 
 
 def check_key_header(request: Request) -> None:

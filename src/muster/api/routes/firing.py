@@ -1,5 +1,6 @@
 """Firing triggers: by id, by event name, by path. Who may do so, each trigger says itself."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, assert_never
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from muster.api.auth import AuthError
 from muster.api.auth.signatures import ID, Signed, verify_signature
 from muster.api.describe import described, json_body
-from muster.api.direct import DirectRoute, StrictDirectRoute
+from muster.api.direct import Call
 from muster.api.fired import decided, decided_several
 from muster.api.guard import count, counted_in_vain, recognised
 from muster.api.parts import Given, Parts
@@ -17,19 +18,21 @@ from muster.api.payloads import context_of, event_id_of, payload_of
 from muster.api.problems import Code, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import Wait
+from muster.api.strict import StrictRoute
 from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
 from muster.engine.triggering import Event, Startable
 from muster.model.access import Role
 from muster.model.json import Json
 from muster.model.trigger import Authentication
 
-router = APIRouter(route_class=StrictDirectRoute, tags=["triggers"])
+router = APIRouter(route_class=StrictRoute, tags=["triggers"])
 # Whoever calls a path sends what they send: names that are not known are passed over.
-open_router = APIRouter(route_class=DirectRoute, tags=["triggers"])
+open_router = APIRouter(tags=["triggers"])
 
 _log = structlog.get_logger("muster.triggers")
 
 PATH = "/api/workflow/trigger"
+BELOW = f"{PATH}/{{path:path}}"
 _EXAMPLE = {
     "eventName": "LEARNER_BATCH_ENROLLMENT",
     "eventId": "enrolment-4711",
@@ -108,7 +111,7 @@ def _named(request: Request, parts: Parts, value: Json) -> Event:
 
 
 @open_router.post(
-    f"{PATH}/{{path:path}}",
+    BELOW,
     summary="Fire the trigger of a path",
     **described(
         Fired,
@@ -130,6 +133,9 @@ async def fire_path(request: Request, path: TriggerPath, parts: Given, wait: Wai
     event_id = request.headers.get(ID) or event_id_of(body)
     event = Event(context_of(body), payload, parts.clock.now(), trigger.settings.event_name, event_id)
     return await _fire(parts, trigger, event, signed, wait)
+
+
+DIRECT: Mapping[str, Call] = {PATH: fire, BELOW: fire_path}
 
 
 async def _fire(

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,12 @@ def answers_http(port: int, path: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 # --- installing ---------------------------------------------------------------------------------
@@ -311,8 +318,84 @@ class Oidc(Service):
         return {"TEST_OIDC_ISSUER": f"http://127.0.0.1:{port}"}
 
 
-SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc())}
-SOFTWARE: dict[str, Software] = {
-    **SERVICES,
-    "java": Software("java", ("default-jdk-headless", "maven"), ("java", "mvn")),
-}
+JAVA = Software("java", ("default-jdk-headless", "maven"), ("java", "mvn"))
+
+
+@dataclass(frozen=True)
+class Kafka(Service):
+    """One broker that is its own controller (KRaft), on the jars that `scripts/kafka/pom.xml` names."""
+
+    name: str = "kafka"
+    packages: tuple[str, ...] = JAVA.packages
+    commands: tuple[str, ...] = JAVA.commands
+    stop_signal: signal.Signals = signal.SIGKILL  # its data goes with it, and asking takes seconds
+    seconds_to_start: float = 180
+    source: Path = CHECKOUT / "scripts" / "kafka"
+
+    def _jars(self) -> Path:
+        pom = (self.source / "pom.xml").read_bytes()
+        return CACHE / f"kafka-{hashlib.sha256(pom).hexdigest()[:12]}" / "jars"
+
+    def is_installed(self) -> bool:
+        return super().is_installed() and self._jars().is_dir()
+
+    def install(self) -> None:
+        if not super().is_installed():
+            super().install()
+        say("mvn: kafka")
+        CACHE.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=CACHE))
+        try:
+            where = f"-DoutputDirectory={scratch / 'jars'}"
+            copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", where]
+            mvn = ["mvn", "-q", "-B", "-ntp", "-f", str(self.source / "pom.xml"), *copy]
+            run_installer(mvn, CACHE / "mvn.log")
+            scratch.rename(self._jars().parent)  # whole or not at all
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def prepare(self, home: Path) -> None:
+        lay_out(self._jars(), home / "jars")
+        shutil.copy(self.source / "log4j2.properties", home)
+        settings = self._settings(home, free_port())
+        identity = ["-t", "bXVzdGVyLWZvci10ZXN0cw", "-c", str(settings)]
+        storage = self._java(home, "-Xmx128m", "kafka.tools.StorageTool", "format", *identity)
+        run_installer(as_user(self.user, storage), home / "prepare.log")
+
+    def command(self, home: Path, port: int) -> list[str]:
+        return self._java(home, "-Xms128m", "-Xmx512m", "kafka.Kafka", str(self._settings(home, port)))
+
+    def _java(self, home: Path, *arguments: str) -> list[str]:
+        quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
+        logging = f"-Dlog4j2.configurationFile={home / 'log4j2.properties'}"
+        return [shutil.which("java") or "java", *quick, logging, "-cp", f"{home / 'jars'}/*", *arguments]
+
+    def _settings(self, home: Path, port: int) -> Path:
+        controller = free_port()
+        own = {
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "log.dirs": str(home / "data" / "log"),
+        }
+        lines = [f"{name}={value}\n" for name, value in own.items()]
+        settings = home / "server.properties"
+        settings.write_text((self.source / "server.properties").read_text() + "".join(lines))
+        return settings
+
+    def is_ready(self, port: int) -> bool:
+        """Whether it says which requests it takes: that is request 18 of Kafka's protocol."""
+        question = struct.pack(">hhih", 18, 0, 1, -1)
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+                connection.sendall(struct.pack(">i", len(question)) + question)
+                return connection.recv(8)[4:] == struct.pack(">i", 1)
+        except OSError:
+            return False
+
+    def exports(self, port: int) -> dict[str, str]:
+        return {"TEST_KAFKA_BOOTSTRAP": f"127.0.0.1:{port}"}
+
+
+SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka())}
+SOFTWARE: dict[str, Software] = {**SERVICES, "java": JAVA}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real services for the tests, on free ports of 127.0.0.1, without containers (Linux only).
 
-    scripts/services.py install [NAME…]   put the software there: Debian packages, npm
+    scripts/services.py install [NAME…]   put the software there: Debian packages, npm, Maven
     scripts/services.py up [NAME…]        start what is not running; print its address as `export` lines
     scripts/services.py env [NAME…]       print the addresses of what is running
     scripts/services.py status [NAME…]    say what is running
@@ -25,7 +25,6 @@ import select
 import shlex
 import shutil
 import signal
-import socket
 import sys
 import tempfile
 import time
@@ -33,7 +32,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from service_kinds import CACHE, CHECKOUT, SERVICES, SOFTWARE, Service, Software, Trouble, as_user, say, tail
+from service_kinds import (
+    CACHE,
+    CHECKOUT,
+    SERVICES,
+    SOFTWARE,
+    Service,
+    Software,
+    Trouble,
+    as_user,
+    free_port,
+    say,
+    tail,
+)
 
 NOT_INSTALLED = 3
 START_ATTEMPTS = 3  # a port that was free a moment ago may be taken by the time the service binds it
@@ -107,12 +118,6 @@ class Running:
             return  # it ended between the look and the signal
         finally:
             os.close(descriptor)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def give_to(user: str, folder: Path) -> None:

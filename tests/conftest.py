@@ -60,6 +60,12 @@ def redis_url() -> str:
 
 
 @pytest.fixture(scope="session")
+def kafka_bootstrap() -> str:
+    """Shared by all tests: one names its topics and groups with a name that is unique."""
+    return address_of("kafka", "TEST_KAFKA_BOOTSTRAP")
+
+
+@pytest.fixture(scope="session")
 def oidc() -> OpenIdProvider:
     """Shared by all tests, so its keys stay as they are."""
     return OpenIdProvider(address_of("oidc", "TEST_OIDC_ISSUER"), "oidc")

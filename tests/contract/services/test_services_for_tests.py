@@ -2,10 +2,13 @@
 
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import asyncmy
 import asyncpg
 import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka.admin import AdminClient
 from redis.asyncio import Redis
 
 from oidc_for_tests import OpenIdProvider
@@ -57,13 +60,26 @@ async def test_redis_answers(redis_url: str) -> None:
         assert await redis.ping()
 
 
+@pytest.mark.kafka
+def test_kafka_answers_and_makes_no_topic_by_itself(kafka_bootstrap: str) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka_bootstrap})
+    unknown = f"nobody-has-made-{uuid4()}"
+    found = admin.list_topics(unknown, timeout=60).topics[unknown]
+    assert found.error is not None
+    assert found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+
+
 @pytest.mark.postgres
 @pytest.mark.mariadb
 @pytest.mark.redis
 @pytest.mark.oidc
+@pytest.mark.kafka
 def test_no_service_listens_beyond_loopback(
-    postgres_url: str, mariadb_url: str, redis_url: str, oidc: OpenIdProvider
+    postgres_url: str, mariadb_url: str, redis_url: str, oidc: OpenIdProvider, kafka_bootstrap: str
 ) -> None:
-    loopback = "0100007F"
-    for url in (postgres_url, mariadb_url, redis_url, oidc.issuer):
-        assert addresses_listening_on(port_of(url)) == {loopback}, url
+    # Kafka's sockets take both kinds of addresses, and so its loopback is spelled as one of the longer kind.
+    loopback = {"0100007F", "0000000000000000FFFF00000100007F"}
+    for url in (postgres_url, mariadb_url, redis_url, oidc.issuer, f"kafka://{kafka_bootstrap}"):
+        listening = addresses_listening_on(port_of(url))
+        assert listening, url
+        assert listening <= loopback, url

@@ -28,6 +28,7 @@ from sqlalchemy.schema import CreateTable
 
 from committer import STEPS, asyncpg_writer, in_batches, started_postgres
 from muster.app.build import House, opened
+from muster.app.garbage import look_rarely
 from muster.app.load import load
 from muster.engine.control import Start
 from muster.model.access import Caller, How, Role
@@ -80,6 +81,7 @@ async def muster_on(url: str | None, folder: Path) -> AsyncIterator[House]:
     settings = load(environment, {}, folder).settings
     async with opened(settings) as house:
         await house.library.create(FIVE_STEPS, ME)
+        look_rarely()  # as a server does
         yield house
 
 

@@ -1,7 +1,6 @@
 """Running the server: bind, build, serve, and end cleanly when told to."""
 
 import asyncio
-import gc
 import shlex
 import signal
 import socket
@@ -17,6 +16,7 @@ from muster.api.auth import refuse_to_bind
 from muster.api.frame import Access
 from muster.api.pages.landing import try_it
 from muster.app.build import CannotOpen, database_name, opened, sqlite_file
+from muster.app.garbage import look_rarely
 from muster.app.load import Loaded
 from muster.app.logs import configure_logs
 from muster.app.protocol import BoundedProtocol
@@ -131,16 +131,9 @@ async def _serve(settings: Settings, listener: socket.socket, access: Access, gr
         # uvicorn raises the signal again once it has shut down; by then it has been obeyed.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)
-        _spare_the_collector()
+        look_rarely()
         await server.serve(sockets=[listener])
     _log.info("stopped", instance=settings.instance_id)
-
-
-def _spare_the_collector() -> None:
-    """What is there now stays, so nobody need look through it for garbage again and again; and what requests
-    leave behind is looked through in larger heaps, since hardly any of it is in circles."""
-    gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
 
 
 def _greet(settings: Settings, listener: socket.socket) -> None:

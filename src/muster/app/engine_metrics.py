@@ -99,7 +99,7 @@ class EngineMetrics:
         for row in rows:
             if row.completed_at is not None and (step := live.program.steps.get(row.node)):
                 took = (row.completed_at - row.started_at).total_seconds()
-                self._of_type(step.node.type.upper()).observe(took)
+                self._of_type(step.type).observe(took)
         if checkpoint is not None and checkpoint.is_final:
             workflow = self._workflow(live.program)
             workflow.ended[checkpoint.status].inc()

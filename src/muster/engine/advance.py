@@ -329,6 +329,8 @@ def _visit(graph: Graph, state: State, node_id: str, lineage: Lineage) -> State:
 
 def _settle_joins(graph: Graph, state: State) -> State:
     """Let joins run whose last token has come, until none is left that may."""
+    if not graph.joins:
+        return state
     while not state.ending and (standing := _next_join(graph, state)) is not None:
         gone = state._replace(tokens=_without(state.tokens, standing))
         state = _visit(graph, gone, standing.node, standing.lineage)
@@ -390,13 +392,13 @@ def _begin(state: State) -> Decision:
     if not state.tokens:
         done = state._replace(finished=ExecutionStatus.COMPLETED)
         return Decision(done, (Finish(ExecutionStatus.COMPLETED),))
-    if state.held or not any(token.phase is Phase.READY for token in state.tokens):
+    ready = [token for token in state.tokens if token.phase is Phase.READY]
+    if state.held or not ready:
         return Decision(state)
-    todo = tuple(_run(token) for token in state.tokens if token.phase is Phase.READY)
-    tokens = tuple(
+    tokens = [
         token._replace(phase=Phase.RUNNING) if token.phase is Phase.READY else token for token in state.tokens
-    )
-    return Decision(state._replace(tokens=tokens), todo)
+    ]
+    return Decision(state._replace(tokens=tuple(tokens)), tuple(map(_run, ready)))
 
 
 def _wind_up(state: State, ending: Ending) -> Decision:
@@ -426,8 +428,8 @@ def _under_way(state: State, node_id: str, visit: int) -> Token | None:
 
 
 def _without(tokens: tuple[Token, ...], gone: Token) -> tuple[Token, ...]:
-    return tuple(token for token in tokens if token is not gone)
+    return tuple([token for token in tokens if token is not gone])
 
 
 def _exchanged(tokens: tuple[Token, ...], old: Token, new: Token) -> tuple[Token, ...]:
-    return tuple(new if token is old else token for token in tokens)
+    return tuple([new if token is old else token for token in tokens])

@@ -68,7 +68,7 @@ class Attempts:
     def computes(self, live: Live, run: Run) -> bool:
         """Whether this node only computes, so that it is done here and now."""
         step = live.program.steps[run.node]
-        return step.kind is not NodeKind.EFFECT and step.node.type.upper() not in self._handlers.openers
+        return step.kind is not NodeKind.EFFECT and step.type not in self._handlers.openers
 
     def compute(self, live: Live, run: Run) -> Settled:
         step = live.program.steps[run.node]
@@ -85,10 +85,9 @@ class Attempts:
             return Settled(run, _mistaken(call, mistake), started)
 
     def _computed(self, step: Step, call: Call) -> Outcome:
-        name = step.node.type.upper()
         if step.kind is NodeKind.WAIT:
-            return self._handlers.waits[name](_parameters(step.body, call), call)
-        return self._handlers.pures[name](step.node.config, call)
+            return self._handlers.waits[step.type](_parameters(step.body, call), call)
+        return self._handlers.pures[step.type](step.node.config, call)
 
     async def run(self, live: Live, todo: Run | Undo) -> Settled:
         """Do something that cannot be undone by computing. Raises `Lost` where another may be doing it."""
@@ -100,7 +99,7 @@ class Attempts:
             return await self._undo(live, todo)
         step = live.program.steps[todo.node]
         started, plain = await self._called(live, todo)
-        if opener := self._handlers.openers.get(step.node.type.upper()):
+        if opener := self._handlers.openers.get(step.type):
             if live.has_timed_out(todo):
                 return Settled(todo, _late(step), started)
             try:
@@ -120,7 +119,7 @@ class Attempts:
         call = await self._revealing(plain) if step.reads_secrets else plain
         if isinstance(call, Failure):
             return Settled(todo, call, started)
-        effect = self._handlers.effects[step.node.type.upper()]
+        effect = self._handlers.effects[step.type]
         try:
             outcome, partial = await self._guarded(step.timeout, call, self._effect(live, step, effect, call))
         except Unread:

@@ -17,7 +17,7 @@ def encode(state: State) -> JsonObject:
         "held": state.held,
         "ending": _encode_ending(state.ending) if state.ending else None,
         "undoing": list(state.undoing) if state.undoing else None,
-        "finished": state.finished,
+        "finished": state.finished.value if state.finished else None,
         "interrupted": _encode_ending(state.interrupted) if state.interrupted else None,
     }
     return {name: value for name, value in document.items() if value}

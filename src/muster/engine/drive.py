@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import assert_never
 
 from muster.engine.attempt import Attempts, Settled
@@ -183,7 +184,7 @@ class Driver:
         due = [
             Woken(token.node, token.visit) for token in live.state.tokens if token.due and token.due <= now
         ]
-        events = [*((signal, now) for signal in signals), *outcomes, *((woken, now) for woken in due)]
+        events = [(signal, now) for signal in signals] + outcomes + [(woken, now) for woken in due]
         return [todo for event, at in events for todo in await self._happened(live, event, at)]
 
     async def _expire(self, live: Live, now: datetime) -> None:
@@ -339,33 +340,29 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
     node, visit, outcome = run.node, run.visit, settled.outcome
     # What was parked or tried before began back then.
     began = live.began.pop((node, visit), settled.started_at)
-    row = JournalRow(node, visit, "", live.seq, run.attempt, NodeStatus.COMPLETED, began, now)
+    row = partial(JournalRow, node, visit, "", live.seq, run.attempt)
     match outcome:
         case Done(output, changes, warnings, _, skipped):
             live.failures.pop((node, visit), None)
             kept = None if changes == output else changes
             status = NodeStatus.SKIPPED if skipped else NodeStatus.COMPLETED
-            done = row._replace(status=status, output=output, changes=kept, warnings=warnings)
+            done = row(status, began, now, output, kept, warnings=warnings)
             return done, Completed(node, visit, output, changes, skipped)
         case Suspend():
             live.began[node, visit] = began
             deadline = _deadline(live, run, settled)
             due = min((at for at in (outcome.due, deadline) if at), default=None)
-            parked = row._replace(
-                status=outcome.status,
-                completed_at=None,
-                output=while_waiting(outcome.output, outcome.correlation, deadline),
-                due=due,
-                error=outcome.error,
-            )
+            told = while_waiting(outcome.output, outcome.correlation, deadline)
+            parked = row(outcome.status, began, output=told, due=due, error=outcome.error)
             return parked, Suspended(node, visit, outcome.phase, due, outcome.correlation, deadline)
         case Failure():
             delay = live.program.policies[node].delay_after(run.attempt, outcome, chance)
             error = live.fail(node, visit, run.attempt, outcome, now)
-            failed = row._replace(status=NodeStatus.FAILED, output=settled.partial, error=error)
+            status, due = NodeStatus.FAILED, None
             if delay is not None:
                 live.began[node, visit] = began
-                failed = failed._replace(status=NodeStatus.RETRYING, due=now + delay)
+                status, due = NodeStatus.RETRYING, now + delay
+            failed = row(status, began, now, settled.partial, error=error, due=due)
             return failed, Failed(node, visit, outcome, chance)
         case _:
             assert_never(outcome)

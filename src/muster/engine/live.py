@@ -129,6 +129,8 @@ class Live:
     def take_signals(self) -> list[Event]:
         """What has arrived, as events, in the order it came. Each takes its place in the journal's order, so
         that whoever takes over finds that it came before what followed from it."""
+        if not self.arrived:
+            return []
         signals = [self.arrived[number] for number in sorted(self.arrived)]
         self.arrived.clear()
         for signal in signals:
@@ -242,6 +244,8 @@ class Live:
         """What is to be closed with the next write: what visits have left open that failed, and, once the
         execution comes to its end, what still waits."""
         ending = self.state.ending
+        if ending is None and not self.closes:
+            return None
         left = [(token.node, token.visit) for token in self.state.tokens if ending and self._waits(token)]
         visits = dict.fromkeys([*self.closes, *left])
         if not visits:

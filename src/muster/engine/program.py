@@ -27,9 +27,11 @@ MADE_UP_NAMES = ("#root", "#this")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One node made ready: what it is, and what is done in it."""
+    """One node made ready: what it is, and what is done in it. `type` is its type's name as handlers are
+    found by it."""
 
     node: Node
+    type: str
     kind: NodeKind
     body: Body
     item_key: Template | None
@@ -85,6 +87,7 @@ def _paths(names: Iterable[str]) -> Iterator[PlainPath]:
 def _step(node: Node, kind: NodeKind) -> Step:
     return Step(
         node=node,
+        type=node.type.upper(),
         kind=kind,
         body=compile_body(node.config),
         item_key=None if node.item_key is None else compile_template(node.item_key),

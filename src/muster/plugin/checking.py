@@ -12,6 +12,8 @@ from muster.model.text import is_suitable
 
 DEEPEST = 64
 LONGEST_NAME = 255
+PLAIN = frozenset((int, bool, type(None)))
+UNSUITABLE = "holds text that cannot be kept: NUL, or half a character"
 # What the journal has of a parked visit is its status: from that it is taken up again.
 PARKS = {Phase.PAUSED: frozenset({NodeStatus.PAUSED}), Phase.WAITING: WAITS}
 
@@ -84,10 +86,10 @@ def json_fault(value: object, depth: int = 0) -> str | None:
     """Why a value could not be kept as JSON; None: it could. What it holds is not repeated."""
     if depth > DEEPEST:
         return f"is nested deeper than {DEEPEST}"
-    if value is None or isinstance(value, int):
+    if type(value) in PLAIN or isinstance(value, int):
         return None
     if isinstance(value, str):
-        return None if is_suitable(value) else "holds text that cannot be kept: NUL, or half a character"
+        return None if is_suitable(value) else UNSUITABLE
     if isinstance(value, float):
         return None if isfinite(value) else "holds a number that is not finite"
     if isinstance(value, list):
@@ -96,7 +98,9 @@ def json_fault(value: object, depth: int = 0) -> str | None:
         for key in value:
             if not isinstance(key, str):
                 return "holds an object with a key that is no text"
-        return _first_fault(value, depth + 1) or _first_fault(value.values(), depth + 1)
+            if not is_suitable(key):
+                return UNSUITABLE
+        return _first_fault(value.values(), depth + 1)
     return f"holds a {type(value).__name__}, which is not JSON"
 
 

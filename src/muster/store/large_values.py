@@ -17,7 +17,7 @@ from muster.model.aside import LARGE, MARK, Aside
 from muster.model.json import Json
 from muster.store.dialect import insert_new
 from muster.store.tables import large_value
-from muster.store.types import JsonText, json_text
+from muster.store.types import JsonText, json_text, quick_text
 
 V = large_value.c
 PART = 512 * 1024
@@ -74,6 +74,9 @@ class Laying:
         insert_new(connection, large_value, parts, KEY)
 
     def _text(self, execution_id: str, value: Json, place: Place, places: list[Place]) -> JsonText:
+        quick = quick_text(value)
+        if quick is not None:
+            return JsonText(quick)
         if not is_surely_small(value):
             value = self._lighter(execution_id, value, place, places)
         return JsonText(json_text(value))

@@ -8,13 +8,18 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import uuid4
 
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import select
 
+from muster.bus.kafka import KafkaBus
+from muster.bus.kafka_client import Config
 from muster.engine.bus import Batch, Bus, Handler, Message, Outgoing, Place, Rejected
 from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
 from muster.kit.clock import SystemClock
 from muster.store.bus import EmbeddedBus
+from muster.store.bus_log import PARTITIONS
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.message_letters import RejectedMessages
@@ -92,6 +97,27 @@ class EmbeddedBuses:
     async def close(self) -> None:
         for committer in self._committers:
             await committer.close()
+
+
+class KafkaBuses:
+    """Processes that share a broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._client: Config = {"bootstrap.servers": bootstrap, "session.timeout.ms": 6_000}
+        self._buses: list[KafkaBus] = []
+
+    def bus(self, name: str) -> Bus:
+        self._buses.append(KafkaBus({**self._client, "client.id": name}))
+        return self._buses[-1]
+
+    async def make(self, topic: str) -> None:
+        admin = AdminClient(dict(self._client))
+        [made] = admin.create_topics([NewTopic(topic, PARTITIONS, 1)]).values()
+        await asyncio.to_thread(made.result)
+
+    async def close(self) -> None:
+        for bus in self._buses:
+            await bus.close()
 
 
 class BusHouse:

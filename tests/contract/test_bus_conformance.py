@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from sqlalchemy import Connection, insert, select
 
-from bus_house import BusHouse, EmbeddedBuses, Taking, come_to, crash, numbered
+from bus_house import BusHouse, EmbeddedBuses, KafkaBuses, Taking, come_to, crash, numbered
+from databases import EVERY_KIND, MigratedUrls
 from muster.engine.bus import AlreadyHandled, Batch, Outgoing, Refused, Rejected, TooLarge, dead_letter_topic
 from muster.engine.ports import NotWritten
 from muster.store.database import Database
@@ -15,10 +16,20 @@ from muster.store.positions import record_positions
 from muster.store.tables import audit_log
 from polling import until
 
+KAFKA = "kafka"
+
+
+@pytest.fixture(params=[*EVERY_KIND, pytest.param(KAFKA, marks=pytest.mark.kafka)])
+def database_url(request: pytest.FixtureRequest, migrated_urls: MigratedUrls) -> str:
+    """The database of the embedded bus; with Kafka, consumers have one of their own beside it."""
+    return migrated_urls.of("sqlite" if request.param == KAFKA else request.param)
+
 
 @pytest.fixture
-async def house(database: Database) -> AsyncIterator[BusHouse]:
-    made = BusHouse(EmbeddedBuses(database), database)
+async def house(database: Database, request: pytest.FixtureRequest) -> AsyncIterator[BusHouse]:
+    on_kafka = request.node.callspec.params["database_url"] == KAFKA
+    buses = KafkaBuses(request.getfixturevalue("kafka_bootstrap")) if on_kafka else EmbeddedBuses(database)
+    made = BusHouse(buses, database)
     yield made
     await made.close()
 

@@ -1,0 +1,96 @@
+"""`engine.bus.Bus` on Kafka."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from muster.bus.kafka_client import Config, error_of
+from muster.bus.kafka_member import KafkaMember
+from muster.bus.kafka_producer import KafkaProducer
+from muster.engine.bus import BusAway, Outgoing, Place, UnknownTopic
+
+T = TypeVar("T")
+
+ASK_SECONDS = 10.0
+# As many as the broker thinks right.
+BY_DEFAULT = -1
+
+log = logging.getLogger("muster.kafka")
+
+
+class KafkaBus:
+    """`client` is what every client of Kafka's is set to: where the brokers are, and who one is to them."""
+
+    def __init__(self, client: Config) -> None:
+        self._client = client
+        self._producer = KafkaProducer(client)
+        self._asking = ThreadPoolExecutor(1, "kafka-admin")
+        self._admin: AdminClient | None = None
+        self._known: set[str] = set()
+
+    async def publish(self, messages: Sequence[Outgoing]) -> Sequence[tuple[Place, int]]:
+        await self._check_known({message.topic for message in messages})
+        try:
+            return await self._producer.publish(messages)
+        except UnknownTopic:
+            self._known.clear()  # one may have gone
+            raise
+
+    async def _check_known(self, topics: Collection[str]) -> None:
+        """The client itself waits half a minute for a topic that may not have been heard of yet."""
+        if set(topics) <= self._known:
+            return
+        self._known = await self._ask(self._topics)
+        if missing := sorted(set(topics) - self._known):
+            raise UnknownTopic(f"Kafka has no topic {missing[0]!r}")
+
+    def member(self, group: str) -> KafkaMember:
+        return KafkaMember(self._client, group)
+
+    async def make(self, topics: Collection[str]) -> None:
+        if topics:
+            await self._ask(lambda: self._make(sorted(topics)))
+
+    async def check(self) -> None:
+        await self._ask(self._topics)
+
+    async def close(self) -> None:
+        await self._producer.close()
+        self._asking.shutdown(wait=False)
+
+    async def _ask(self, question: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._asking, question)
+        except KafkaException as error:
+            found = error_of(error)
+            raise BusAway(str(error) if found is None else found.str()) from error
+
+    # --- on a thread of its own: the client blocks -----------------------------------------------------
+
+    def _opened(self) -> AdminClient:
+        if self._admin is None:
+            self._admin = AdminClient(dict(self._client), logger=log)
+        return self._admin
+
+    def _topics(self) -> set[str]:
+        return set(self._opened().list_topics(timeout=ASK_SECONDS).topics)
+
+    def _make(self, topics: Sequence[str]) -> None:
+        new = [NewTopic(topic, BY_DEFAULT, BY_DEFAULT) for topic in topics]
+        made = self._opened().create_topics(new, request_timeout=ASK_SECONDS)
+        for topic, future in made.items():
+            try:
+                future.result()
+            except KafkaException as error:
+                found = error_of(error)
+                if found is None or found.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+            else:
+                log.info("made the topic %s", topic)
+        self._known |= set(topics)

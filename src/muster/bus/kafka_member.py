@@ -1,0 +1,205 @@
+"""One member of a consumer group on Kafka. Its client blocks, so it has a thread of its own, and only that
+thread touches it; what comes and goes by rebalancing is told there too."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Message as Record
+
+from muster.bus.kafka_client import CONSUMER, NO_TOPIC, Config, message_of, trouble
+from muster.engine.bus import BusAway, Message, Place
+
+T = TypeVar("T")
+
+# So long at most does anybody wait for the client: to leave, say.
+LOOK_SECONDS = 0.1
+ASK_SECONDS = 5.0
+
+log = logging.getLogger("muster.kafka")
+
+
+class KafkaMember:
+    """`engine.bus.Member` on Kafka."""
+
+    def __init__(self, client: Config, group: str) -> None:
+        self._config = {**CONSUMER, **client, "group.id": group}
+        self._group = group
+        self._thread = ThreadPoolExecutor(1, "kafka-consumer")
+        self._consumer: Consumer | None = None
+        self._topics: list[str] = []
+        self._fetched: set[Place] = set()
+        self._ends: dict[Place, int] = {}
+        self._begins: dict[Place, int] = {}
+        self._kept: list[Record] = []
+        self._paused = False
+        self._missing: set[str] = set()
+
+    @property
+    def group(self) -> str:
+        return self._group
+
+    async def subscribe(self, topics: Collection[str]) -> None:
+        self._topics = sorted(topics)
+        await self._run(self._subscribe)
+
+    async def fetch(self, most: int, patience: float) -> Sequence[Message]:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience
+        while True:
+            messages = await self._run(lambda: self._take(most))
+            if messages or loop.time() >= deadline:
+                return messages
+
+    async def hold(self) -> None:
+        await self._run(self._stay)
+
+    def owns(self, place: Place) -> bool:
+        return place in self._fetched
+
+    async def record(self, ends: Mapping[Place, int]) -> None:
+        await self._run(lambda: self._commit(ends))
+
+    async def lag(self) -> Mapping[Place, int]:
+        return await self._run(self._lag)
+
+    async def leave(self) -> None:
+        await self._run(self._close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except KafkaException as error:
+            raise trouble(error) from error
+
+    # --- on the client's thread ------------------------------------------------------------------------
+
+    def _subscribe(self) -> None:
+        if self._consumer is None:
+            self._consumer = Consumer(dict(self._config), logger=log)
+        if not self._topics:
+            self._consumer.unsubscribe()
+            return
+        self._consumer.subscribe(self._topics, on_revoke=self._revoked, on_lost=self._lost)
+
+    def _take(self, most: int) -> Sequence[Message]:
+        consumer = self._resumed()
+        records, self._kept = self._kept, []
+        if not records:
+            first = consumer.poll(LOOK_SECONDS)
+            # What has come with it; this does not wait.
+            records = [] if first is None else [first, *consumer.consume(most - 1, 0)]
+        messages = [message_of(record) for record in records if self._is_good(record)]
+        self._fetched |= {message.place for message in messages}
+        return messages
+
+    def _resumed(self) -> Consumer:
+        if self._consumer is None:
+            self._subscribe()
+        consumer = self._consumer
+        assert consumer is not None, "it was just made"
+        if self._paused:
+            consumer.resume(consumer.assignment())
+            self._paused = False
+        return consumer
+
+    def _stay(self) -> None:
+        """Rebalance with the others, and take nothing: what comes nevertheless is for the next fetch."""
+        consumer = self._consumer
+        if consumer is None:
+            return
+        consumer.pause(consumer.assignment())
+        self._paused = True
+        record = consumer.poll(0)
+        if record is not None:
+            self._kept.append(record)
+            self._kept += consumer.consume(1_000, 0)
+
+    def _is_good(self, record: Record) -> bool:
+        error = record.error()
+        if error is None:
+            return True
+        if error.fatal():
+            self._forget_client()
+            raise BusAway(error.str())
+        topic = record.topic() or ""
+        if error.code() not in NO_TOPIC:
+            log.warning("kafka: %s", error.str())
+        elif topic not in self._missing:
+            self._missing.add(topic)
+            log.warning("the topic %r cannot be read yet: %s", topic, error.str())
+        return False
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        places = [Place(each.topic, each.partition) for each in partitions]
+        done = [_offset(place, self._ends[place]) for place in places if place in self._ends]
+        try:
+            if done:
+                # Before it is another's: what was dealt with does not come again.
+                consumer.commit(offsets=done, asynchronous=False)
+        except KafkaException as error:
+            log.info("positions could not be recorded on leaving, so messages may come again: %s", error)
+        self._forget(places)
+
+    def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._forget([Place(each.topic, each.partition) for each in partitions])
+
+    def _forget(self, places: Collection[Place]) -> None:
+        self._fetched -= set(places)
+        self._kept = [each for each in self._kept if _place(each) not in places]
+        for place in places:
+            self._ends.pop(place, None)
+            self._begins.pop(place, None)
+
+    def _commit(self, ends: Mapping[Place, int]) -> None:
+        mine = {place: end for place, end in ends.items() if place in self._fetched}
+        if mine and self._consumer is not None:
+            self._ends |= mine
+            offsets = [_offset(place, end) for place, end in mine.items()]
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+
+    def _lag(self) -> Mapping[Place, int]:
+        consumer = self._consumer
+        if consumer is None:
+            return {}
+        assigned = [Place(each.topic, each.partition) for each in consumer.assignment()]
+        self._look_for_begins(consumer, [each for each in assigned if each not in self._begins])
+        found: dict[Place, int] = {}
+        for place in assigned:
+            marks = consumer.get_watermark_offsets(_offset(place), cached=True)
+            if marks[1] >= 0:
+                at = self._ends.get(place, max(self._begins.get(place, 0), marks[0], 0))
+                found[place] = max(0, marks[1] - at)
+        return found
+
+    def _look_for_begins(self, consumer: Consumer, places: Sequence[Place]) -> None:
+        """Where the group is in partitions that have come: what was recorded by whoever had them."""
+        if places:
+            for each in consumer.committed([_offset(place) for place in places], timeout=ASK_SECONDS):
+                self._begins[Place(each.topic, each.partition)] = each.offset
+
+    def _close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()  # gives its partitions back, which records what was dealt with
+        self._forget_client()
+
+    def _forget_client(self) -> None:
+        self._consumer = None
+        self._fetched.clear()
+        self._ends.clear()
+        self._begins.clear()
+        self._kept.clear()
+
+
+def _offset(place: Place, offset: int | None = None) -> TopicPartition:
+    if offset is None:
+        return TopicPartition(place.topic, place.partition)
+    return TopicPartition(place.topic, place.partition, offset)
+
+
+def _place(record: Record) -> Place:
+    return Place(record.topic() or "", record.partition() or 0)

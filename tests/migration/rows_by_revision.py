@@ -353,6 +353,43 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             {"group_id": "g1", "topic": "orders", "partition": 0, "position": 1, "updated_at": TIME},
         ),
     ],
+    "0025_event_waits": [
+        (
+            "execution_wait_states",
+            {
+                "id": "ws1",
+                "execution_id": "e1",
+                "node_id": "a",
+                "visit": 1,
+                "correlation_id": "c1",
+                "workflow_id": "w1",
+                "aggregation_strategy": "all",
+                "config": '{"events": []}',
+                "api_call_enabled": True,
+                "kafka_event_enabled": False,
+                "status": "waiting",
+                "version": 1,
+                "created_at": TIME,
+                "updated_at": TIME,
+                "expires_at": TIME,
+            },
+        ),
+        (
+            "wait_topic",
+            {"topic": "t", "correlation_field": "correlation_id", "execution_field": "execution_id"},
+        ),
+        (
+            "near_miss",
+            {
+                "id": 1,
+                "source": "kafka",
+                "execution_id": "e1",
+                "correlation_id": "c2",
+                "reason": "CORRELATION_MISMATCH",
+                "received_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -27,6 +27,7 @@ from muster.api.routes import (
     approvals,
     audit,
     bulk_jobs,
+    callbacks,
     dead_letters,
     deliveries,
     diagrams,
@@ -48,6 +49,7 @@ from muster.api.routes import (
     templates,
     tokens,
     triggers,
+    waits,
     workflows,
 )
 from muster.api.wording import must
@@ -83,6 +85,7 @@ _WEB = (
     expressions,
     tokens,
     approvals,
+    waits,
     audit,
     instances,
     dead_letters,
@@ -100,6 +103,7 @@ def create_api(parts: Parts) -> ASGIApp:
     # before those with an id in the same place.
     if parts.web:
         app.router.routes.extend(firing.open_router.routes)
+        app.router.routes.extend(callbacks.open_router.routes)
     for module in (health, *_WEB) if parts.web else (health,):
         app.router.routes.extend(module.router.routes)
     if parts.web:
@@ -109,7 +113,7 @@ def create_api(parts: Parts) -> ASGIApp:
     handlers = _handlers(parts)
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
-    direct = Direct(app, parts, {**firing.DIRECT, **executions.DIRECT}, handlers)
+    direct = Direct(app, parts, {**firing.DIRECT, **callbacks.DIRECT, **executions.DIRECT}, handlers)
     limited = BodyLimits(direct, parts.body_limit, parts.body_timeout)
     return Frame(OwnMachineOnly(limited, parts.authenticator), HttpMetrics(parts.registry), parts.access)
 

@@ -13,6 +13,8 @@ from muster.api.execution_shapes import (
     NodeItem,
     WaitItem,
 )
+from muster.api.wait_answers import explained, wait_item
+from muster.api.wait_shapes import EventWaitItem
 from muster.definitions.diagram import NodeState
 from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
@@ -21,13 +23,16 @@ from muster.engine.state import FINAL, ExecutionStatus, Phase, Token
 from muster.model.aside import linked
 from muster.model.execution import WAITS, ExecutionDetail, ExecutionRow, NodeRow, NodeStatus
 from muster.model.json import Json
+from muster.nodes.event_waiting import WaitLists
 
 UNDER_WAY = WAITS | {NodeStatus.RUNNING, NodeStatus.PAUSED, NodeStatus.RETRYING}
 ASKED = {SignalKind.HOLD: "pause", SignalKind.RELEASE: "resume", SignalKind.CANCEL: "cancel"}
-KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow"}
+KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow", "WAIT_EVENTS": "events"}
 
 
-async def whole_of(control: Control, following: Following, found: ExecutionDetail) -> ExecutionWhole:
+async def whole_of(
+    control: Control, following: Following, opened: WaitLists, found: ExecutionDetail, now: datetime
+) -> ExecutionWhole:
     types, visits = await control.node_types(found), await visits_of(following, found)
     item = item_of(replace(found.row, current_node_id=_current(found.row, visits)))
     return ExecutionWhole(
@@ -37,8 +42,30 @@ async def whole_of(control: Control, following: Following, found: ExecutionDetai
         nodes=[node_of(found.row.id, row, types) for row in visits],
         more_nodes=found.more_nodes,
         pending=[ASKED[SignalKind(kind)] for kind in found.asked],
-        waits=_waits(control, found, types),
+        waits=await _with_events(opened, found, _waits(control, found, types), now),
     )
+
+
+async def _with_events(
+    lists: WaitLists, found: ExecutionDetail, waits: list[WaitItem], now: datetime
+) -> list[WaitItem]:
+    """The waits, and of those for events what has come and what is needed."""
+    if not any(wait.kind == KINDS["WAIT_EVENTS"] for wait in waits):
+        return waits
+    opened = await lists.of_execution(found.row.id)
+    known = {each.correlation_id: wait_item(each, now) for each in opened}
+    explanations = {each.correlation_id: explained(each) for each in opened}
+    return [
+        wait.model_copy(update={**_of_events(known[name]), "explanation": explanations[name]})
+        if (name := wait.correlation_id or "") in known
+        else wait
+        for wait in waits
+    ]
+
+
+def _of_events(item: EventWaitItem) -> dict[str, object]:
+    shared = set(WaitItem.model_fields) & set(EventWaitItem.model_fields)
+    return {name: getattr(item, name) for name in shared}
 
 
 def _current(row: ExecutionRow, visits: Sequence[NodeRow]) -> str | None:

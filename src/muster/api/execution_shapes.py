@@ -167,14 +167,22 @@ class NodePage(Shape):
 
 
 class WaitItem(Shape):
-    """What an execution is parked on. `id` is that of the approval, or of the child execution; of a doubt,
-    the key of the effect."""
+    """What an execution is parked on. `id` is that of the approval, of the child execution, or of the wait
+    for events; of a doubt, the key of the effect. What is said of events is null for others."""
 
     id: str | None
     node_id: str
     kind: str
     correlation_id: str | None
     expires_at: datetime | None
+    aggregation_strategy: str | None = None
+    enabled_events: list[str] | None = None
+    needed_events: list[str] | None = None
+    received_events: list[str] | None = None
+    received: JsonValue = Field(default=None, description="Of each event: when, and from where, it came.")
+    seconds_left: float | None = None
+    near_misses: int | None = None
+    explanation: str | None = Field(default=None, description="Why it waits, in words.")
 
 
 class ExecutionWhole(ExecutionItem):

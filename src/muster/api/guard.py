@@ -69,17 +69,25 @@ def counted_in_vain(request: Request, parts: Parts) -> Iterator[None]:
     """Where nobody need be known, whoever asks in vain (for what is not there, or without a right signature
     or token) is counted by their address, and much. Raises `Refused` at once if they have done so too often:
     then nothing is looked up for them."""
-    address = f"address {request.client.host if request.client else ''}"
-    _refuse_for(parts.rates.wait(address))
+    _refuse_for(parts.rates.wait(_address(request)))
     try:
         yield
     except NotFound:
-        parts.rates.charge(address, IN_VAIN)
+        charge_in_vain(request, parts)
         raise
     except AuthError as refused:
         if refused.status != 503:
-            parts.rates.charge(address, IN_VAIN)
+            charge_in_vain(request, parts)
         raise
+
+
+def charge_in_vain(request: Request, parts: Parts) -> None:
+    """Count somebody who asked for what is not there."""
+    parts.rates.charge(_address(request), IN_VAIN)
+
+
+def _address(request: Request) -> str:
+    return f"address {request.client.host if request.client else ''}"
 
 
 def _refuse_for(wait: float) -> None:

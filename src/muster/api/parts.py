@@ -31,6 +31,7 @@ from muster.model.json import JsonObject
 from muster.model.node_type import NodeType
 from muster.model.stored import AuditRecord, Page
 from muster.nodes.approving import Approving
+from muster.nodes.event_waiting import EventWaiting
 from muster.nodes.ports import Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
 
 
@@ -83,7 +84,7 @@ Check = Callable[[], Awaitable[Condition]]
 class Parts:
     """Of `changes`, executions are told under their ids, and all of them under `executions`. `checks` are
     the dependencies by name. By `unavailable` exceptions the store says that nothing was written, by
-    `unknown` ones that it may have been."""
+    `unknown` ones that it may have been. With `callback_secrets`, callbacks are signed with one of them."""
 
     version: str
     library: Library
@@ -104,6 +105,7 @@ class Parts:
     registries: Registries
     instances: Instances
     approving: Approving
+    waiting: EventWaiting
     triggers: TriggerLibrary
     triggering: Triggering
     authenticator: Authenticator
@@ -118,6 +120,7 @@ class Parts:
     body_timeout: float
     metrics_open: bool
     access: Access = logged
+    callback_secrets: tuple[bytes, ...] = ()
     web: bool = True
 
 

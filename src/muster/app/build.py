@@ -28,11 +28,13 @@ from muster.app.catalogue import catalogue_with
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.engine_metrics import EngineMetrics, InstanceMetrics, ScheduleMetrics
+from muster.app.event_waits import callback_secrets, wait_for_events
 from muster.app.health import checks
-from muster.app.network import database_hosts, network_effects, whatsapp_hook
+from muster.app.network import database_hosts, network_effects, web_client, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
+from muster.app.wait_metrics import WaitMetrics
 from muster.app.watched_database import WatchedDatabase
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
@@ -48,14 +50,18 @@ from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.nodes import pure_handlers, wait_handlers
 from muster.nodes.approving import Approving
+from muster.nodes.event_waiting import EventWaiting
 from muster.plugin.calling import Threads
 from muster.plugin.registry import Plugged
 from muster.store.address import SQLITE, BadAddress, masked, parse_address
+from muster.store.applying import Applying
 from muster.store.approvals import ApprovalRepository
 from muster.store.audit import AuditLog
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.deliveries import DeliveryRepository
+from muster.store.event_wait_lists import EventWaitLists
+from muster.store.event_wait_records import EventWaitRepository
 from muster.store.failures import reason
 from muster.store.folder import DataFolder, FolderTaken
 from muster.store.instances import InstanceRepository
@@ -156,12 +162,17 @@ async def opened(
         committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
         stack.push_async_callback(committer.close)
         deliveries = DeliveryRepository(database, committer)
-        effects = await stack.enter_async_context(network_effects(settings, deliveries, storage.templates))
+        web = await stack.enter_async_context(web_client(settings))
+        effects = await stack.enter_async_context(
+            network_effects(settings, web, deliveries, storage.templates)
+        )
+        event_waits = EventWaitRepository(database, committer, settings.instance_id)
         handlers = for_every_type(
             Handlers(
                 {**effects, **data.effects, **plugged.effects},
                 {**pure_handlers(), **plugged.pures},
                 {**wait_handlers(), **plugged.waits},
+                {"WAIT_EVENTS": wait_for_events(settings, web, event_waits)},
             ),
             catalogue.node_types,
         )
@@ -212,6 +223,15 @@ async def opened(
             registries=data.registries,
             instances=instances,
             approving=Approving(ApprovalRepository(database), engine.control.look_now),
+            waiting=EventWaiting(
+                event_waits,
+                EventWaitLists(database),
+                Applying(database, settings.instance_id),
+                engine.actions.retry,
+                engine.control.look_now,
+                WaitMetrics(registry),
+            ),
+            callback_secrets=callback_secrets(settings.callbacks),
             triggers=TriggerLibrary(kept_triggers, library, ids, token_bytes, startables.forget),
             triggering=Triggering(startables, engine.control, TriggerMetrics(registry).told),
             authenticator=Authenticator(tokens, verifier, settings.insecure),

@@ -20,13 +20,21 @@ from muster.nodes.send_whatsapp import SendWhatsApp
 
 
 @asynccontextmanager
+async def web_client(settings: Settings) -> AsyncIterator[HttpClient]:
+    """What calls other services, while its connections are open."""
+    http = _http(settings)
+    try:
+        yield http
+    finally:
+        await http.close()
+
+
+@asynccontextmanager
 async def network_effects(
-    settings: Settings, deliveries: Deliveries, templates: MessageTemplates
+    settings: Settings, http: HttpClient, deliveries: Deliveries, templates: MessageTemplates
 ) -> AsyncIterator[dict[str, Effect]]:
     """The handlers of the nodes that reach outside, while their connections are open."""
     async with AsyncExitStack() as stack:
-        http = _http(settings)
-        stack.push_async_callback(http.close)
         mailer = _mailer(settings.smtp)
         if isinstance(mailer, SmtpMailer):
             stack.push_async_callback(mailer.close)

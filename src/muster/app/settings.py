@@ -117,6 +117,21 @@ class EngineSettings(Group):
     )
 
 
+class CallbackSettings(Group):
+    """How services answer waits for events."""
+
+    base_url: str | None = Field(
+        default=None,
+        description="Where services reach this installation, such as `https://muster.example.org`; else the"
+        " address that it listens on.",
+    )
+    hmac_secret: SecretStr | None = Field(
+        default=None,
+        description="What callbacks are signed with, after the Standard Webhooks convention; several with"
+        " commas. Without one the correlation id alone lets them in.",
+    )
+
+
 class ClientSettings(Group):
     """How commands reach a running Muster."""
 
@@ -271,6 +286,7 @@ class Settings(Group):
     oidc: OidcSettings = OidcSettings()
     api: ApiSettings = ApiSettings()
     engine: EngineSettings = EngineSettings()
+    callbacks: CallbackSettings = CallbackSettings()
     client: ClientSettings = ClientSettings()
     log: LogSettings = LogSettings()
     http: HttpSettings = HttpSettings()

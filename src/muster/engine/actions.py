@@ -5,6 +5,7 @@ Each is written in one transaction with who did it and why, so that neither is e
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Protocol
 
 from muster.definitions.library import Library
@@ -17,7 +18,7 @@ from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import FOUND_BY, terms_of
 from muster.engine.sizes import check_context
-from muster.engine.state import FINAL, Decision, ExecutionStatus, Phase
+from muster.engine.state import FINAL, Decision, ExecutionStatus, Phase, Run
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids, derived_id, time_of
 from muster.model.access import Caller
@@ -72,13 +73,24 @@ class NoSuchNode(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
+class Rearm:
+    """A wait for events whose time was over is to go on, until another time."""
+
+    wait_id: str
+    node: str
+    visit: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Retry:
     """How to try again: from the node that is named, else where it failed; with changes to the context; on
-    another version."""
+    another version. `rearm`: the wait that it failed at goes on as it was."""
 
     node: str | None = None
     patch: JsonObject | None = None
     version: int | None = None
+    rearm: Rearm | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,7 @@ class Reopened:
     state: JsonObject
     letter: int | None = None
     limit: Limit | None = None
+    rearm: Rearm | None = None
 
 
 class Acts(Protocol):
@@ -200,8 +213,14 @@ class Actions:
         if kept := answers_to_keep(decision.state, answers_of(found.state)):
             state["answers"] = kept
         limit = await self._limit(found, version_id)
-        again = Reopened(found, version_id, context, state, letter, limit)
-        details = _details(node=retry.node, version=retry.version, patched=sorted(retry.patch or {}))
+        _check_rearmed(retry.rearm, decision)
+        again = Reopened(found, version_id, context, state, letter, limit, retry.rearm)
+        details = _details(
+            node=retry.node,
+            version=retry.version,
+            patched=sorted(retry.patch or {}),
+            rearmed=retry.rearm.wait_id if retry.rearm else None,
+        )
         if not await self._acts.reopen(again, _note(found, "retry", by, details)):
             raise Conflict("Somebody else has changed the execution meanwhile")
         await self._tell(by)
@@ -272,6 +291,13 @@ class Actions:
         """Let the instance look at once. Who works on a job lets it look after many items, not after each."""
         if by.item is None:
             await self._notice()
+
+
+def _check_rearmed(rearm: Rearm | None, decision: Decision) -> None:
+    """Whether the visit is tried again that is to go on waiting. Raises `Conflict`."""
+    begun = {(each.node, each.visit) for each in decision.todo if isinstance(each, Run)}
+    if rearm is not None and (rearm.node, rearm.visit) not in begun:
+        raise Conflict(f"The execution did not fail at {rearm.node}: it would not wait there again")
 
 
 def _doubtful(found: ExecutionDetail, verdict: Verdict) -> int:

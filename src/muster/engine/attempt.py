@@ -159,7 +159,8 @@ class Attempts:
 
         items = unfold(step.body, call.scope, step.item_key)
         at_once = step.body.concurrency if goes_over_a_list(step.body) else None
-        return await opener(Visit(call, step.node.config, items, at_once, write))
+        reveal = partial(self._revealing, call)
+        return await opener(Visit(call, step.node.config, items, at_once, write, reveal))
 
     async def _effect(
         self, live: Live, step: Step, effect: Effect, call: Call
@@ -324,7 +325,9 @@ async def _alone(effect: Awaitable[Done | Failure]) -> tuple[Done | Failure, Jso
 
 
 def _late(step: Step) -> Failure:
-    return Failure("Timeout", f"{step.node.id} waited longer than {step.timeout}", retryable=True)
+    # Tried again only where its author says so: what it is tried again for otherwise is another matter.
+    again = step.node.retry is not None
+    return Failure("Timeout", f"{step.node.id} waited longer than {step.timeout}", retryable=again)
 
 
 def _problem_of(call: Call, item: Item) -> Failure:

@@ -193,7 +193,7 @@ class Driver:
         late = [token for token in live.state.tokens if token.correlation and token.due and token.due <= now]
         if not late:
             return
-        closing = Closing(tuple((token.node, token.visit) for token in late), "its time was over")
+        closing = Closing(tuple((token.node, token.visit) for token in late), "its time was over", at=now)
         await self._give_up(live, closing)
         reached = await until_it_works(
             lambda: self._executions.expire(live.facts.id, live.fence, closing), NotWritten, _tell_away
@@ -211,7 +211,7 @@ class Driver:
         if step.dedupe is not None and isinstance(settled.todo, Run):
             live.opens += settles(step.dedupe, settled.todo, outcome)
         if isinstance(outcome, Failure):
-            if step.kind is NodeKind.WAIT:
+            if step.kind is NodeKind.WAIT and not (outcome.keeps_open and row.status is NodeStatus.RETRYING):
                 live.closes.append((row.node, row.visit))
         elif outcome.opens:
             live.opens += (_until(opening, row.due) for opening in outcome.opens)
@@ -229,7 +229,9 @@ class Driver:
             return False
         # What is due is woken where it is held, too: parked with its time, it would be due at once, for ever.
         left = due - self._now(live)
-        return left <= timedelta(0) or (left <= SHORT_DELAY and not live.state.held)
+        # What waits for an answer is seen to wait, however little time it has.
+        rests = live.state.held or live.state.status is ExecutionStatus.WAITING
+        return left <= timedelta(0) or (left <= SHORT_DELAY and not rests)
 
     def _now(self, live: Live) -> datetime:
         """By a clock that is behind the database's, what was claimed because it is due would be parked again,

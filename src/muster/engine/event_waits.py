@@ -60,6 +60,14 @@ class Expected:
     key: str | None = None
 
 
+class TopicFields(NamedTuple):
+    """A topic, and where its messages have the two ids."""
+
+    topic: str
+    correlation: str
+    execution: str
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What a wait is about, fixed when it is registered. `named` are the `requiredEvents` of `custom`;
@@ -92,7 +100,8 @@ class WaitState:
 @dataclass(frozen=True, slots=True)
 class Arrived:
     """Something that came from outside, for whoever it names. `name` says which event it is, if the sender
-    does; `key`: it was matched by a business value, and the two ids say nothing."""
+    does; `key`: it was matched by a business value, and the two ids say nothing. `by_hand`: a person says
+    that it is the event of this name, whatever its place and the filter say."""
 
     source: Source
     execution_id: str
@@ -101,6 +110,7 @@ class Arrived:
     topic: str | None = None
     name: str | None = None
     key: str | None = None
+    by_hand: bool = False
 
 
 class Reason(StrEnum):
@@ -176,7 +186,7 @@ def receive(state: WaitState, event: Arrived) -> tuple[WaitState, Verdict]:
 def _meant(state: WaitState, event: Arrived) -> Expected | Refused:
     """The event of the wait that this is, if it is one and has not come yet."""
     enabled = [each for each in state.plan.events if _is_from(each, event)]
-    fitting = [each for each in enabled if passes(each.filter, event.data)]
+    fitting = [each for each in enabled if event.by_hand or passes(each.filter, event.data)]
     fresh = [each for each in fitting if each.name not in state.received]
     if fitting and not fresh:
         return Refused(Reason.DUPLICATE, NearMiss.DUPLICATE, fitting[0].name)
@@ -188,6 +198,8 @@ def _meant(state: WaitState, event: Arrived) -> Expected | Refused:
 
 
 def _is_from(expected: Expected, event: Arrived) -> bool:
+    if event.by_hand:
+        return event.name == expected.name
     same_place = expected.source is event.source and expected.topic == event.topic
     named = event.name in (None, expected.name)
     return same_place and named and expected.key == event.key
@@ -263,6 +275,14 @@ def _holds(plan: Plan, received: JsonView) -> bool:
         return to_boolean(condition.evaluate(Scope(root, plan.deadline, "")))
     except ExpressionError:
         return False
+
+
+# --- by hand -------------------------------------------------------------------------------------------
+
+
+def rearmed(plan: Plan, until: datetime) -> Plan:
+    """The same plan with another deadline, which is all the time that there is."""
+    return replace(plan, deadline=until, events=tuple(replace(each, deadline=None) for each in plan.events))
 
 
 # --- timing out ----------------------------------------------------------------------------------------

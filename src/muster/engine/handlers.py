@@ -135,7 +135,8 @@ class Visit:
 
     `config` is as written. `items` come resolved, one after the other; `at_once` says how many are to be
     under way at a time, and None that the node goes over no list. `write` makes openings, and journal rows of
-    items, durable.
+    items, durable. `reveal` gives the call with the institute's secrets in `_vars`, and their mask: what is
+    kept has to pass that.
     """
 
     call: Call
@@ -143,6 +144,7 @@ class Visit:
     items: Iterator[Item]
     at_once: int | None
     write: Callable[[Sequence[Opening], Sequence[JournalRow]], Awaitable[None]]
+    reveal: Callable[[], Awaitable[Call | Failure]]
 
 
 class Opener(Protocol):

@@ -13,6 +13,7 @@ from muster.engine.keeping import answers_of, correlation_of, deadline_of, histo
 from muster.engine.ports import (
     COMPENSATION,
     FIRST_FENCE,
+    MORE_TIME,
     Closing,
     JournalRow,
     NewExecution,
@@ -237,8 +238,9 @@ class Live:
         """Whether a woken visit was woken because its node's `timeout` is over, and by nothing else."""
         if not run.woken or self.program.steps[run.node].timeout is None:
             return False
-        token = self.token(run.node, run.visit)
-        return token is not None and token.late and (run.node, run.visit) not in self.answers
+        token, answer = self.token(run.node, run.visit), self.answers.get((run.node, run.visit))
+        answered = (run.node, run.visit) in self.answers and not _is_more_time(answer)
+        return token is not None and token.late and not answered
 
     def closing(self) -> Closing | None:
         """What is to be closed with the next write: what visits have left open that failed, and, once the
@@ -277,6 +279,10 @@ class Live:
 
     def scope(self, now: datetime, node: str = "", visit: int = 0, attempt: int = 1) -> Scope:
         return scope_of(self.facts, self.state, now, f"{node}/{visit}", attempt)
+
+
+def _is_more_time(answer: Json) -> bool:
+    return isinstance(answer, dict) and MORE_TIME in answer
 
 
 def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
+from muster.engine.event_waits import Plan, TopicFields
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -14,6 +15,8 @@ from muster.model.once import Once
 FIRST_FENCE = 1
 # The `item_key` of the row that tells what became of undoing a visit.
 COMPENSATION = "compensation"
+# Of an answer: it only says that there is more time, and until when.
+MORE_TIME = "moreTime"
 # Of an item's error: it would come to the same again, so the policy does not try it again.
 PERMANENT = "permanent"
 
@@ -171,18 +174,59 @@ class NodeReleased:
     visit: int
 
 
-Opening: TypeAlias = ChildOpening | ListOpening | ApprovalOpening | NodeDone | NodeReleased
+@dataclass(frozen=True, slots=True)
+class EventWaitOpening:
+    """Events that a visit waits for. `topics` are where they come from, with the fields that their ids are
+    in. What this visit has opened before, under another id, is replaced; under the same, it is left alone."""
+
+    id: str
+    node: str
+    visit: int
+    correlation_id: str
+    workflow_id: str
+    institute_id: str
+    plan: Plan
+    created_at: datetime
+    topics: tuple[TopicFields, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventWaitCalled:
+    """What was answered to the call that a wait for events begins with."""
+
+    id: str
+    response: Json
+
+
+@dataclass(frozen=True, slots=True)
+class EventWaitDone:
+    """The visit has gone on with what came."""
+
+    id: str
+
+
+Opening: TypeAlias = (
+    ChildOpening
+    | ListOpening
+    | ApprovalOpening
+    | NodeDone
+    | NodeReleased
+    | EventWaitOpening
+    | EventWaitCalled
+    | EventWaitDone
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
     """Whatever these visits have opened is no longer wanted: nobody waits for it. `everything`: whatever any
-    visit has opened, where nobody can say which are open."""
+    visit has opened, where nobody can say which are open. `at`: their time was over then."""
 
     visits: tuple[tuple[str, int], ...]
     reason: str
     compensate: bool = False
     everything: bool = False
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

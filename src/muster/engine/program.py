@@ -63,7 +63,7 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
     return Program(
         graph=compile_graph(definition),
         steps=steps,
-        policies={node.id: _policy(node.retry, kinds[node.id]) for node in definition.nodes},
+        policies={node.id: _policy(node, node_types[node.type.upper()]) for node in definition.nodes},
         output=None if definition.output is None else compile_template(definition.output),
         vars=definition.vars,
         search=tuple(_paths(definition.search)),
@@ -107,10 +107,10 @@ def _reads(node: Node) -> frozenset[str] | None:
     return names | {"item"}  # what several types of node read by default
 
 
-def _policy(retry: JsonObject | None, kind: NodeKind) -> RetryPolicy:
-    usual = NETWORK_RETRY if kind is NodeKind.EFFECT else NO_RETRY
+def _policy(node: Node, kind: NodeType) -> RetryPolicy:
+    usual, retry = NETWORK_RETRY if kind.kind is NodeKind.EFFECT else NO_RETRY, node.retry
     if retry is None:
-        return usual
+        return usual if kind.attempts is None else RetryPolicy(kind.attempts(node.config))
     attempts, multiplier, on = retry.get("maxAttempts"), retry.get("multiplier"), retry.get("on")
     return RetryPolicy(
         max_attempts=attempts if isinstance(attempts, int) else NETWORK_RETRY.max_attempts,

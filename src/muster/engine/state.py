@@ -65,13 +65,15 @@ class Token(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a node failed. `retryable` is the handler's word; the node's policy may still say no. `unsure`: it
-    may have done all the same what it was to do."""
+    may have done all the same what it was to do. `keeps_open`: if it is tried again, it goes on with what it
+    has opened."""
 
     type: str
     message: str
     retryable: bool = False
     retry_after: float | None = None
     unsure: bool = False
+    keeps_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from muster.expr import Scope
 from muster.model.aside import Unread, asides_in
 from muster.model.json import Json, JsonObject, JsonView
 
-OWN_NAMES = dict.fromkeys(("_nodes", "nodeOutputs", "_execution", "_vars", "workflow"))
+OWN_NAMES = dict.fromkeys(("_nodes", "nodeOutputs", "_execution", "_vars", "_trigger", "workflow"))
 
 
 class Layered(Mapping[str, Json]):
@@ -90,6 +90,9 @@ class _View(Mapping[str, Json]):
                 }
             case "_vars":
                 return facts.vars
+            case "_trigger":
+                # Who was started by hand was given its context.
+                return state.context.get(name, state.context)
             case "workflow":
                 return {"context": state.context, "instanceId": facts.id, "id": facts.workflow_id}
             case _:

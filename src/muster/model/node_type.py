@@ -59,7 +59,8 @@ class NodeType:
     `sets` answers the context names that a node with this config sets, given the queries and their result
     names; None: that cannot be known. `check` finds what a schema cannot say; its pointers are relative to
     the config, and it is asked only about a config that its schema accepts. `say` puts the config in words.
-    `local_names` may be used in its expressions besides the context's.
+    `local_names` may be used in its expressions besides the context's. `attempts` says how often a node with
+    this config is tried where its author does not, if that differs from others of its kind.
     """
 
     name: str
@@ -74,6 +75,7 @@ class NodeType:
     check: Checks = finds_nothing
     say: Says = says_nothing
     local_names: frozenset[str] = frozenset()
+    attempts: "Callable[[JsonView], int] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

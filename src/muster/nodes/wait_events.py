@@ -26,9 +26,10 @@ from muster.nodes.parts import (
 API_RESPONSE, KAFKA_EVENT = "api_response", "kafka_event"
 DEFAULT_TIMEOUT = 300
 DEFAULT_REQUEST_TIMEOUT = 30
+DEFAULT_RETRIES = 2
 _BLOCKS = {"apiCall": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
 _OPTIONAL_TIMEOUT = "`required_only` ignores the timeout of an optional event."
-_OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
+OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
 
 _RECEIVING: JsonObject = {
     "correlationIdField": text("Correlation field", "Its name in the body.", default="correlation_id"),
@@ -55,7 +56,7 @@ _API_CALL: JsonObject = closed(
         "executionIdHeader": text("Execution header", default="X-Execution-Id"),
         "requestTimeout": duration("Request timeout", "For the HTTP request itself.", default="30s"),
         "responseMode": choice("The answer is", ["callback", "sync"], default="callback"),
-        "retries": whole("Retries", minimum=0, maximum=100),
+        "retries": whole("Retries", "Of a call that fails.", minimum=0, maximum=100, default=2),
         **_RECEIVING,
     },
     title="API call",
@@ -101,6 +102,15 @@ def enabled_events(config: JsonView) -> dict[str, JsonView]:
         if isinstance(event, dict):
             events[str(event.get("name"))] = event
     return events
+
+
+def attempts(config: JsonView) -> int:
+    """How often the call is made, if need be: as often as anything that reaches outside, if not said."""
+    call = enabled_events(config).get(API_RESPONSE)
+    if call is None:
+        return 1
+    retries = call.get("retries", DEFAULT_RETRIES)
+    return 1 + (retries if isinstance(retries, int) else DEFAULT_RETRIES)
 
 
 def _all_required(events: Mapping[str, JsonView]) -> bool:
@@ -190,7 +200,7 @@ def _warning(code: str, pointer: str, message: str) -> Problem:
 def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
     mapping = config.get("outputMapping")
     chosen = mapping if isinstance(mapping, dict) else {}
-    by_event = {_OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
+    by_event = {OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
     results = {by_event.get(event, event) for event in enabled_events(config)}
     return frozenset(results | {"apiCallResponse", "correlationId", "executionId", "waitStateId"})
 
@@ -271,4 +281,5 @@ TYPE = NodeType(
     check=check,
     say=say,
     local_names=frozenset({"received"}),
+    attempts=attempts,
 )

@@ -17,6 +17,7 @@ from muster.store.children import enter
 from muster.store.committer import GroupCommitter, Locks
 from muster.store.dead_letters import open_letters, resolve
 from muster.store.dialect import insert_new, lock_rows, now, update_rows
+from muster.store.event_waits import rearm_wait
 from muster.store.execution_rows import new_row
 from muster.store.finding import write_tags_and_terms
 from muster.store.large_values import OF_EXECUTIONS, Laying
@@ -132,6 +133,9 @@ class Reopening:
         reopened = [_reopened_row(laying, again, at) for again, _ in winners.values()]
         laying.write(connection)
         update_rows(connection, workflow_execution, reopened, ("id",))
+        for again, _ in winners.values():
+            if again.rearm is not None:
+                rearm_wait(connection, again.rearm)
         enter(
             connection,
             [

@@ -10,9 +10,13 @@ from muster.engine.ports import (
     ApprovalOpening,
     ChildOpening,
     Closing,
+    EventWaitCalled,
+    EventWaitDone,
+    EventWaitOpening,
     ListOpening,
     NodeDone,
     NodeReleased,
+    Opening,
     Progress,
 )
 from muster.engine.sizes import too_large
@@ -22,17 +26,28 @@ from muster.store.approvals import close_approvals, open_approvals, visits_askin
 from muster.store.child_ends import Ended, close_children, tell_parents, visits_with_children
 from muster.store.children import open_children, open_list
 from muster.store.dedupe import settle_claims
+from muster.store.event_waits import (
+    close_event_waits,
+    expire_event_waits,
+    visits_awaiting_events,
+    write_event_waits,
+)
 from muster.store.limits import leave
+
+OF_EVENTS = (EventWaitOpening, EventWaitCalled, EventWaitDone)
 
 
 def write_openings(connection: Connection, items: Sequence[Progress], locked: Collection[str]) -> None:
     """Close what is no longer wanted, then open. The executions' rows are `locked`, those of children that
     are told to stop too, and their owners' fences have been compared."""
+    waits: list[tuple[str, Opening]] = []
     for item in items:
         if item.closes is not None:
             close(connection, item.execution_id, item.closes, ApprovalStatus.CANCELLED, locked)
         if item.opens:
+            waits += ((item.execution_id, each) for each in item.opens if isinstance(each, OF_EVENTS))
             _open(connection, item)
+    write_event_waits(connection, waits)
 
 
 def close(
@@ -44,9 +59,14 @@ def close(
 ) -> None:
     if closing.everything:
         opened = visits_with_children(connection, execution_id) | visits_asking(connection, execution_id)
+        opened |= visits_awaiting_events(connection, execution_id)
         closing = replace(closing, visits=tuple(sorted(opened)))
     close_children(connection, execution_id, closing, locked)
     close_approvals(connection, execution_id, closing, approvals)
+    if closing.at is not None:
+        expire_event_waits(connection, execution_id, closing, closing.at)
+    else:
+        close_event_waits(connection, execution_id, closing)
 
 
 def _open(connection: Connection, item: Progress) -> None:
@@ -64,6 +84,8 @@ def _open(connection: Connection, item: Progress) -> None:
                 lists.append(opening)
             case NodeDone() | NodeReleased():
                 claims.append(opening)
+            case EventWaitOpening() | EventWaitCalled() | EventWaitDone():
+                continue  # those of all executions at once
             case _:
                 assert_never(opening)
     settle_claims(connection, item.execution_id, claims)

@@ -7,13 +7,12 @@ from fastapi import APIRouter, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
-from muster.api.execution_answers import whole_of
 from muster.api.execution_shapes import Cancel, ExecutionWhole, Reason, Resume, Retry, Started
 from muster.api.guard import Operator
 from muster.api.parts import Given, Parts
 from muster.api.problems import Code, clash, wrong
 from muster.api.reading import read_optional_body
-from muster.api.routes.executions import Id
+from muster.api.routes.executions import Id, whole_shown
 from muster.api.shapes import Shape
 from muster.api.strict import StrictRoute
 from muster.engine.actions import By, NoSuchNode, Verdict
@@ -112,6 +111,4 @@ async def replay(id: Id, request: Request, caller: Operator, parts: Given) -> Re
 
 
 async def _shown(parts: Parts, execution_id: str, caller: Caller) -> Response:
-    return answer(
-        await whole_of(parts.control, parts.following, await parts.control.get(execution_id, caller))
-    )
+    return answer(await whole_shown(parts, await parts.control.get(execution_id, caller)))

@@ -35,7 +35,7 @@ from muster.engine.idempotency import Keyed, key_of_request
 from muster.engine.ports import Begun
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.access import Caller, Role
-from muster.model.execution import NodeStatus, Wanted, WantedNodes
+from muster.model.execution import ExecutionDetail, NodeStatus, Wanted, WantedNodes
 from muster.model.problems import Problem
 
 router = APIRouter(route_class=StrictRoute, tags=["executions"])
@@ -220,7 +220,11 @@ async def list_session(
     **described(ExecutionWhole, Code.NOT_FOUND, Code.UNAVAILABLE, role=Role.VIEWER),
 )
 async def get_execution(id: Id, caller: Viewer, parts: Given) -> Response:
-    return answer(await whole_of(parts.control, parts.following, await parts.control.get(id, caller)))
+    return answer(await whole_shown(parts, await parts.control.get(id, caller)))
+
+
+async def whole_shown(parts: Parts, found: ExecutionDetail) -> ExecutionWhole:
+    return await whole_of(parts.control, parts.following, parts.waiting.lists, found, parts.clock.now())
 
 
 @router.get(

@@ -7,11 +7,14 @@ from sqlalchemy import (
     Index,
     Integer,
     PrimaryKeyConstraint,
+    UniqueConstraint,
+    text,
 )
 
 from muster.store.tables.shared import (
     ID_LENGTH,
     NAME_LENGTH,
+    index_where,
     institute,
     new_table,
 )
@@ -101,4 +104,88 @@ approval_assignee = new_table(
     Column("approval_id", Key(ID_LENGTH), nullable=False),
     PrimaryKeyConstraint("assignee", "approval_id"),
     ForeignKeyConstraint(["approval_id"], ["approval.id"], name="fk_approval_assignee_approval"),
+)
+
+# A visit that waits for events: one row for each visit, whatever has become of it. `config` is what it waits
+# for, decided when it was opened; `events` is what is known of each event that came, and the data of those
+# that have no column of their own.
+execution_wait_states = new_table(
+    "execution_wait_states",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("node_id", Key(NAME_LENGTH), nullable=False),
+    Column("visit", Integer, nullable=False),
+    Column("correlation_id", Key(NAME_LENGTH), nullable=False),
+    Column("workflow_id", Key(ID_LENGTH), nullable=False),
+    institute(),
+    Column("aggregation_strategy", Key(50), nullable=False),
+    Column("required_events", JsonValue),
+    Column("enabled_events", JsonValue),
+    Column("needed_events", JsonValue),
+    Column("config", JsonValue, nullable=False),
+    Column("api_call_enabled", Boolean, nullable=False),
+    Column("kafka_event_enabled", Boolean, nullable=False),
+    Column("api_call_response", JsonValue),
+    Column("api_response_data", JsonValue),
+    Column("kafka_event_data", JsonValue),
+    Column("received_events", JsonValue),
+    Column("events", JsonValue),
+    Column("status", Key(50), nullable=False),
+    Column("resumed_at", UtcTime),
+    Column("resumed_by", Key(NAME_LENGTH)),
+    # Counts the changes of the row: whoever changes it has looked at the one before.
+    Column("version", Integer, nullable=False),
+    # How many events came that were not accepted; of the first hundred the ledger has what they were.
+    Column("near_misses", Integer, nullable=False, server_default=text("0")),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("execution_id", "node_id", "visit", name="uq_execution_wait_states_visit"),
+    ForeignKeyConstraint(
+        ["execution_id"],
+        ["workflow_execution.id"],
+        name="fk_execution_wait_states_execution",
+        ondelete="CASCADE",
+    ),
+    # How events find it.
+    Index("ix_execution_wait_states_correlation", "correlation_id", "execution_id"),
+    # What waits, and for how long still.
+    index_where("execution_wait_states", "status", "status", "status = 'waiting'"),
+    index_where("execution_wait_states", "expires_at", "expires_at", "status = 'waiting'"),
+    # Lists, newest first.
+    Index("ix_execution_wait_states_listed", "institute_id", "status", "id"),
+)
+
+# Where waits look for their ids in the messages of a topic. Rows stay: they are few, and say which topics to
+# listen to.
+wait_topic = new_table(
+    "wait_topic",
+    Column("topic", Key(249), nullable=False),
+    Column("correlation_field", Key(NAME_LENGTH), nullable=False),
+    Column("execution_field", Key(NAME_LENGTH), nullable=False),
+    PrimaryKeyConstraint("topic", "correlation_field", "execution_field"),
+)
+
+# Events that named a wait or an execution and were not accepted, kept for a day.
+near_miss = new_table(
+    "near_miss",
+    Column("id", RowId, nullable=False),
+    Column("source", Key(32), nullable=False),
+    Column("topic", Key(NAME_LENGTH)),
+    Column("execution_id", Key(NAME_LENGTH), nullable=False),
+    Column("correlation_id", Key(NAME_LENGTH), nullable=False),
+    Column("reason", Key(32), nullable=False),
+    Column("payload", JsonValue),
+    Column("received_at", UtcTime, nullable=False),
+    Column("applied_to", Key(ID_LENGTH)),
+    Column("applied_by", Key(NAME_LENGTH)),
+    # The event that it would have been, and the wait that it came closest to.
+    Column("event", Key(NAME_LENGTH)),
+    Column("wait_id", Key(ID_LENGTH)),
+    institute(),
+    PrimaryKeyConstraint("id"),
+    Index("ix_near_miss_execution", "execution_id"),
+    Index("ix_near_miss_wait", "wait_id"),
+    Index("ix_near_miss_received_at", "received_at"),
 )

@@ -1,0 +1,45 @@
+"""Waits for events, put together: what their nodes do, and how events reach them."""
+
+import uuid
+from base64 import b64decode
+from binascii import Error as NotBase64
+
+from muster.app.settings import CallbackSettings, Settings
+from muster.nodes.ports import Http
+from muster.nodes.waiting_for_events import EventWaits, WaitForEvents
+
+WHSEC = "whsec_"
+
+
+def wait_for_events(settings: Settings, http: Http, waits: EventWaits) -> WaitForEvents:
+    return WaitForEvents(http, waits, new_correlation, base_of(settings))
+
+
+def new_correlation() -> str:
+    """An id that nobody can guess: who knows it may answer."""
+    return str(uuid.uuid4())
+
+
+def base_of(settings: Settings) -> str:
+    """Where services reach this installation."""
+    if settings.callbacks.base_url is not None:
+        return settings.callbacks.base_url
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}"
+
+
+def callback_secrets(callbacks: CallbackSettings) -> tuple[bytes, ...]:
+    """The keys that callbacks may be signed with, as text or as `whsec_` with Base64."""
+    if callbacks.hmac_secret is None:
+        return ()
+    texts = (each.strip() for each in callbacks.hmac_secret.get_secret_value().split(","))
+    return tuple(_key(text) for text in texts if text)
+
+
+def _key(text: str) -> bytes:
+    if text.startswith(WHSEC):
+        try:
+            return b64decode(text.removeprefix(WHSEC), validate=True)
+        except NotBase64:
+            pass  # a text, then, that happens to begin so
+    return text.encode()

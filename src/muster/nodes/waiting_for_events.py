@@ -1,0 +1,270 @@
+"""What a wait_events node does: registers its wait, makes its call, parks, and goes on with what came."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+from urllib.parse import urlencode
+
+from muster.engine.event_waits import Arrived, Ending, Plan, Source, Verdict, WaitStatus, deadline
+from muster.engine.handlers import Call, Done, Outcome, Suspend, Visit
+from muster.engine.masking import reads_secrets
+from muster.engine.ports import (
+    FIRST_FENCE,
+    MORE_TIME,
+    EventWaitCalled,
+    EventWaitDone,
+    EventWaitOpening,
+    NotWritten,
+    Opening,
+)
+from muster.engine.state import Failure, Phase
+from muster.engine.view import Layered
+from muster.expr import Scope, Template, compile_template
+from muster.kit.backoff import until_it_works
+from muster.model.execution import NodeStatus
+from muster.model.json import Json, JsonObject, JsonView
+from muster.nodes.event_wait_plan import CORRELATION_FIELD, EXECUTION_FIELD, plan_from, topics_of
+from muster.nodes.handling import PerConfig
+from muster.nodes.ports import Http
+from muster.nodes.resolved import BadParameter, object_of
+from muster.nodes.rest_answer import BadAnswer, document_of, is_expected, refusal
+from muster.nodes.rest_request import request_of, secret_headers
+from muster.nodes.wait_events import API_RESPONSE, DEFAULT_REQUEST_TIMEOUT, OUTPUTS, enabled_events
+
+CORRELATION_HEADER, EXECUTION_HEADER = "X-Correlation-Id", "X-Execution-Id"
+CALLBACK_PATH = "/api/internal/callbacks/external-service"
+BODILESS = frozenset({"GET", "DELETE"})
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptWait:
+    """A wait as it is kept. `response` is what its call was answered."""
+
+    id: str
+    correlation_id: str
+    status: WaitStatus
+    plan: Plan
+    expires_at: datetime
+    received: Mapping[str, Json] = field(default_factory=dict)
+    response: Json = None
+
+
+class EventWaits(Protocol):
+    async def find(self, execution_id: str, node: str, visit: int) -> KeptWait | None:
+        """What a visit has opened, whatever has become of it. Raises `NotWritten`."""
+        ...
+
+    async def receive(self, events: Sequence[Arrived]) -> Sequence[Verdict]:
+        """Offer events to the waits that they name; durable when this returns. Raises `NotWritten`."""
+        ...
+
+
+class WaitForEvents:
+    """`new_id` makes correlation ids that nobody can guess; `base` is where this service is called."""
+
+    def __init__(self, http: Http, waits: EventWaits, new_id: Callable[[], str], base: str) -> None:
+        self._http, self._waits, self._new_id, self._base = http, waits, new_id, base.rstrip("/")
+        self._templates = PerConfig(_template)
+
+    async def __call__(self, visit: Visit) -> tuple[Outcome, Json]:
+        try:
+            return await (self._woken(visit) if visit.call.woken else self._begin(visit))
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad)), None
+        except BadAnswer as bad:
+            return Failure("BadAnswer", str(bad)), None
+
+    async def _begin(self, visit: Visit) -> tuple[Outcome, Json]:
+        if not enabled_events(visit.config):
+            return Done({}), None
+        kept = await self._kept(visit.call)
+        call = await visit.reveal() if reads_secrets(visit.config) else visit.call
+        if isinstance(call, Failure):
+            return call, None
+        wait, params = self._wait(visit, call, kept)
+        block = params.get("apiCall")
+        if not isinstance(block, dict) or API_RESPONSE not in wait.plan.names or _was_answered(kept):
+            opens = () if kept else (_opening(visit, wait, params),)
+            return _parked(call, wait, opens), None
+        if not kept:
+            # Before the call is made, so that no answer can come too early.
+            await visit.write([_opening(visit, wait, params)], [])
+        response = await self._call_out(block, call, wait)
+        if isinstance(response, Failure):
+            return replace(response, keeps_open=True), None
+        wait = replace(wait, response=response)
+        return _parked(call, wait, (EventWaitCalled(wait.id, response),)), None
+
+    async def _kept(self, call: Call) -> KeptWait | None:
+        """What this visit has opened before, and still waits for: its last owner went away, its last attempt
+        to call failed, or it was armed again."""
+        if call.fence == FIRST_FENCE and call.attempt == 1:
+            return None
+        kept = await self._found(call)
+        return kept if kept and kept.status in (WaitStatus.WAITING, WaitStatus.RESUMING) else None
+
+    async def _found(self, call: Call) -> KeptWait | None:
+        return await until_it_works(
+            lambda: self._waits.find(call.execution_id, call.node_id, call.visit), NotWritten, _tell_away
+        )
+
+    def _wait(self, visit: Visit, call: Call, kept: KeptWait | None) -> tuple[KeptWait, JsonObject]:
+        """The wait, and the node's parameters, which may name it."""
+        correlation = kept.correlation_id if kept else self._new_id()
+        scope = self._scope(call, correlation)
+        params = self._templates(visit.config).resolve(scope)
+        assert isinstance(params, dict), "compiled from an object"
+        if kept:
+            return kept, params
+        when = visit.config.get("completeWhen")
+        plan = plan_from(params, None if when is None else str(when), call.scope)
+        opened = KeptWait(call.opening_id(), correlation, WaitStatus.WAITING, plan, plan.deadline)
+        return opened, params
+
+    def _scope(self, call: Call, correlation: str) -> Scope:
+        known = call.scope.root["_execution"]
+        ids = {EXECUTION_FIELD: call.execution_id, CORRELATION_FIELD: correlation}
+        execution: JsonObject = {
+            **(known if isinstance(known, dict) else {}),
+            "correlationId": correlation,
+            "scopedCorrelationId": f"{call.execution_id}:{correlation}",
+            "callbackUrl": f"{self._base}{CALLBACK_PATH}?{urlencode(ids)}",
+        }
+        return replace(call.scope, root=Layered({"_execution": execution}, call.scope.root))
+
+    async def _call_out(self, block: JsonObject, call: Call, wait: KeptWait) -> JsonObject | Failure:
+        """Make the call; its answer, as it is kept. Where the answer itself is the event, it is one."""
+        params = _request(block, call.execution_id, wait.correlation_id)
+        answer = await self._http.send(request_of(params, call))
+        if isinstance(answer, Failure):
+            return call.mask.failure(answer)
+        document = document_of(answer, secret_headers(params))
+        if not is_expected(None, document, call.scope):
+            return refusal(answer, call.now)
+        response = call.mask.object(document)
+        if block.get("responseMode") == "sync":
+            ids = (call.execution_id, wait.correlation_id)
+            event = Arrived(Source.CALLBACK, *ids, response["body"], name=API_RESPONSE)
+            await until_it_works(lambda: self._waits.receive([event]), NotWritten, _tell_away)
+        return response
+
+    # --- going on ------------------------------------------------------------------------------------------
+
+    async def _woken(self, visit: Visit) -> tuple[Outcome, Json]:
+        call, answer = visit.call, visit.call.answer
+        if not isinstance(answer, dict):
+            return Failure("Timeout", "the time for its events was over"), None
+        if MORE_TIME in answer:
+            kept = await self._found(call)
+            if kept is None:
+                return Failure("Timeout", "nothing is known of its events any more"), None
+            return _parked(call, kept, ()), None
+        if "apiCallResponse" not in answer and API_RESPONSE in enabled_events(visit.config):
+            # Complete before its own call had been answered.
+            kept = await self._found(call)
+            answer = {**answer, "apiCallResponse": kept.response} if kept and kept.response else answer
+        return _gone_on(visit.config, call, answer)
+
+
+def _template(config: JsonObject) -> Template:
+    """`completeWhen` is asked when events come."""
+    return compile_template({name: value for name, value in config.items() if name != "completeWhen"})
+
+
+def _was_answered(kept: KeptWait | None) -> bool:
+    """Whether the call has been made, and is not to be made again."""
+    return kept is not None and (kept.response is not None or API_RESPONSE in kept.received)
+
+
+def _opening(visit: Visit, wait: KeptWait, params: JsonView) -> EventWaitOpening:
+    call = visit.call
+    return EventWaitOpening(
+        id=wait.id,
+        node=call.node_id,
+        visit=call.visit,
+        correlation_id=wait.correlation_id,
+        workflow_id=call.workflow_id,
+        institute_id=call.institute_id,
+        plan=wait.plan,
+        created_at=call.now,
+        topics=topics_of(params),
+    )
+
+
+def _parked(call: Call, wait: KeptWait, opens: tuple[Opening, ...]) -> Suspend:
+    shown: JsonObject = {
+        "correlationId": wait.correlation_id,
+        "executionId": call.execution_id,
+        "status": "waiting",
+        "waitStateId": wait.id,
+        "enabledEvents": list(wait.plan.names),
+    }
+    if wait.response is not None:
+        shown["apiCallResponse"] = wait.response
+    return Suspend(
+        Phase.WAITING,
+        NodeStatus.WAITING_FOR_EVENTS,
+        deadline(wait.plan, wait.received),
+        shown,
+        opens=opens,
+        correlation=wait.correlation_id,
+    )
+
+
+def _request(block: JsonObject, execution_id: str, correlation_id: str) -> JsonObject:
+    """The call as REST_SYNC would make it, with both ids in its headers and, in an object, in its body."""
+    method, body = str(block.get("method") or "POST").upper(), block.get("body")
+    ids: JsonObject = {
+        str(block.get("executionIdField") or EXECUTION_FIELD): execution_id,
+        str(block.get("correlationIdField") or CORRELATION_FIELD): correlation_id,
+    }
+    headers: JsonObject = {
+        str(block.get("executionIdHeader") or EXECUTION_HEADER): execution_id,
+        str(block.get("correlationIdHeader") or CORRELATION_HEADER): correlation_id,
+    }
+    if isinstance(body, dict) or (body is None and method not in BODILESS):
+        body = {**(body or {}), **ids}
+    return {
+        "url": block.get("url"),
+        "method": method,
+        "headers": {**object_of(block.get("headers"), "headers"), **headers},
+        "body": body,
+        "timeout": block.get("requestTimeout", DEFAULT_REQUEST_TIMEOUT),
+    }
+
+
+def _gone_on(config: JsonView, call: Call, answer: JsonObject) -> tuple[Outcome, Json]:
+    received = answer.get("received")
+    events = received if isinstance(received, dict) else {}
+    changes: JsonObject = {
+        **{name_of(config, event): data for event, data in events.items()},
+        "correlationId": answer.get("correlationId"),
+        "executionId": call.execution_id,
+        "waitStateId": answer.get("waitStateId"),
+    }
+    if "apiCallResponse" in answer:
+        changes["apiCallResponse"] = answer["apiCallResponse"]
+    output: JsonObject = {**changes, "status": answer.get("status"), "receivedEvents": list(events)}
+    if answer.get("status") == WaitStatus.COMPLETED:
+        return Done(output, changes, opens=(EventWaitDone(str(answer.get("waitStateId"))),)), None
+    missing = ", ".join(name for name in enabled_events(config) if name not in events)
+    late = f"{missing} did not come in time"
+    if answer.get("ending") == Ending.FAILS:
+        return Failure("Timeout", late), output
+    warned = answer.get("ending") == Ending.GOES_ON_WARNED
+    return Done(output, changes, (f"Went on with a part: {late}.",) if warned else ()), None
+
+
+def name_of(config: JsonView, event: str) -> str:
+    """The context name under which an event's data is kept."""
+    mapping = config.get("outputMapping")
+    chosen = mapping if isinstance(mapping, dict) else {}
+    return {OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}.get(event, event)
+
+
+def _tell_away(away: Exception) -> None:
+    log.warning("a wait for events cannot be reached yet: %s", away)

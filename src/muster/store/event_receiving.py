@@ -1,0 +1,173 @@
+"""Events that came for waits: stored, counted, and if a wait is complete with them, its execution told.
+
+All of that is one transaction for a whole batch, under the locks of the executions concerned: of any number
+of instances that receive the same event, one stores it, and of any that complete a wait, one resumes it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, select
+
+from muster.engine.event_waits import (
+    Accepted,
+    Arrived,
+    Reason,
+    Refused,
+    Verdict,
+    WaitState,
+    WaitStatus,
+    deadline,
+    needed,
+    receive,
+)
+from muster.model.json import Json, JsonObject
+from muster.store.answers import Answer, give
+from muster.store.committer import Locks
+from muster.store.dialect import now, update_rows
+from muster.store.event_waits import COLUMN_OF, W, state_of, told
+from muster.store.lock_order import lock_reached
+from muster.store.near_misses import MOST_OF_A_WAIT, Missed, keep_missed, unmatched
+from muster.store.tables import ID_LENGTH, NAME_LENGTH, execution_wait_states
+from muster.store.types import is_storable
+
+UNKNOWN = Refused(Reason.NOT_WAITING)
+FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A wait that is locked, and what this batch makes of it."""
+
+    row: Row[Any]
+    state: WaitState
+    events: dict[str, Json]
+    near_misses: int
+    is_stored: bool = False
+    completes: bool = False
+    missed: list[Missed] = field(default_factory=list)
+
+    def take(self, event: Arrived, at: datetime) -> Verdict:
+        self.state, verdict = receive(self.state, event)
+        if isinstance(verdict, Accepted):
+            self.is_stored, self.completes = True, self.completes or verdict.completes
+            self.events[verdict.name] = _known(verdict.name, event, at)
+        else:
+            self._miss(event, verdict)
+        return verdict
+
+    def _miss(self, event: Arrived, refused: Refused) -> None:
+        known = self.events.get(refused.name or "")
+        if refused.reason is Reason.DUPLICATE and isinstance(known, dict):
+            repeats = known.get("repeats")
+            known["repeats"] = (repeats if isinstance(repeats, int) else 0) + 1
+        self.near_misses += 1
+        if self.near_misses <= MOST_OF_A_WAIT:
+            self.missed.append(Missed(event, refused, self.row.institute_id, self.row.id))
+
+    @property
+    def is_touched(self) -> bool:
+        return self.is_stored or self.near_misses > self.row.near_misses
+
+
+class Receiving:
+    """Takes events for waits, and answers for each what became of it. `instance` is noted as who resumes."""
+
+    key_may_repeat = True
+    locks = Locks.ROWS
+    is_single_statement = False
+
+    def __init__(self, instance: str) -> None:
+        self._instance = instance
+
+    def write(self, connection: Connection, items: Sequence[Arrived]) -> Sequence[Verdict]:
+        waits = _meant(connection, items)
+        held = _locked(connection, {wait.id: wait.execution_id for wait in waits if wait is not None})
+        at = now(connection)
+        verdicts = [
+            held[wait.id].take(each, at) if wait is not None and wait.id in held else UNKNOWN
+            for each, wait in zip(items, waits, strict=True)
+        ]
+        touched = [each for each in held.values() if each.is_touched]
+        _store(connection, touched, at, self._instance)
+        lost = [each for each, wait in zip(items, waits, strict=True) if wait is None]
+        missed = [miss for each in touched for miss in each.missed]
+        keep_missed(connection, [*missed, *unmatched(connection, lost)], at)
+        return verdicts
+
+
+def _meant(connection: Connection, items: Sequence[Arrived]) -> list[Row[Any] | None]:
+    """The wait that each event is for, or comes closest to: that of its correlation, or else the last of its
+    execution. None: nothing is known by its ids."""
+    correlations = {each.correlation_id for each in items if is_storable(each.correlation_id, NAME_LENGTH)}
+    found: Sequence[Row[Any]] = connection.execute(
+        FOUND.where(W.correlation_id.in_(sorted(correlations)))
+    ).all()
+    named = {row.correlation_id: row for row in found}
+    lost = {each.execution_id for each in items if each.correlation_id not in named}
+    close: dict[str, Row[Any]] = {}
+    if executions := sorted(each for each in lost if is_storable(each, ID_LENGTH)):
+        waits = FOUND.where(W.execution_id.in_(executions)).order_by(W.created_at, W.id)
+        close = {row.execution_id: row for row in connection.execute(waits)}
+    return [named.get(each.correlation_id) or close.get(each.execution_id) for each in items]
+
+
+def _locked(connection: Connection, waits: Mapping[str, str]) -> dict[str, _Held]:
+    """The waits, by their ids, with their executions locked. They are read with a lock as well: a database
+    may have begun to look before somebody else's change was there."""
+    if not waits:
+        return {}
+    lock_reached(connection, set(waits.values()), ("id", "status"))
+    chosen = select(execution_wait_states).where(W.id.in_(sorted(waits))).order_by(W.id).with_for_update()
+    return {
+        row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses)
+        for row in connection.execute(chosen)
+    }
+
+
+def _known(name: str, event: Arrived, at: datetime) -> JsonObject:
+    """What is kept of an event beside its data, and its data if that has no column of its own."""
+    known: JsonObject = {"at": at.isoformat(), "source": event.source.value}
+    return known if name in COLUMN_OF else {**known, "data": event.data}
+
+
+def _store(connection: Connection, touched: Sequence[_Held], at: datetime, instance: str) -> None:
+    stored = [_stored_row(each, at, instance) for each in touched if each.is_stored]
+    counted = [_counted_row(each, at) for each in touched if not each.is_stored]
+    update_rows(connection, execution_wait_states, stored, ("id",))
+    update_rows(connection, execution_wait_states, counted, ("id",))
+    give(connection, [_answer(each) for each in touched if each.completes])
+
+
+def _counted_row(held: _Held, at: datetime) -> dict[str, object]:
+    return {
+        "id": held.row.id,
+        "events": held.events,
+        "near_misses": held.near_misses,
+        # The row is locked since it was read, so nobody has come in between.
+        "version": held.row.version + 1,
+        "updated_at": at,
+    }
+
+
+def _stored_row(held: _Held, at: datetime, instance: str) -> dict[str, object]:
+    state, row = held.state, held.row
+    data = {column: state.received.get(name) for name, column in COLUMN_OF.items()}
+    return {
+        **_counted_row(held, at),
+        **data,
+        "received_events": list(state.received),
+        "needed_events": list(needed(state.plan, state.received)),
+        "status": state.status.value,
+        "resumed_at": at if held.completes else row.resumed_at,
+        "resumed_by": instance if held.completes else row.resumed_by,
+        "expires_at": deadline(state.plan, state.received),
+    }
+
+
+def _answer(held: _Held) -> Answer:
+    row, state = held.row, held.state
+    answer = told(row, WaitStatus.COMPLETED, state.received)
+    return Answer(row.execution_id, row.node_id, row.visit, row.correlation_id, answer)

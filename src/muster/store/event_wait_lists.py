@@ -1,0 +1,152 @@
+"""Waits for events and near misses as people find them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, Select, select
+
+from muster.model.event_wait import NearMissRecord, WaitRecord
+from muster.model.json import JsonObject
+from muster.model.stored import Page
+from muster.store.database import Database
+from muster.store.event_waits import W
+from muster.store.paging import read_page
+from muster.store.tables import ID_LENGTH, execution_wait_states, near_miss
+from muster.store.types import is_storable
+
+N = near_miss.c
+# Without what the events brought: it may be large.
+SHOWN = [
+    column
+    for column in execution_wait_states.c
+    if column.name not in ("api_response_data", "kafka_event_data", "api_call_response")
+]
+
+
+class EventWaitLists:
+    """`nodes.event_waiting.WaitLists` on a database. `institute_id` None reads across tenants."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(
+        self,
+        institute_id: str | None,
+        page: Page,
+        status: str | None = None,
+        execution_id: str | None = None,
+        workflow_id: str | None = None,
+    ) -> tuple[Sequence[WaitRecord], str | None]:
+        wanted = select(*SHOWN)
+        given = {
+            W.institute_id: institute_id,
+            W.status: status,
+            W.execution_id: execution_id,
+            W.workflow_id: workflow_id,
+        }
+        for column, value in given.items():
+            if value is not None:
+                wanted = wanted.where(column == value)
+        return await self._database.read(
+            lambda connection: read_page(
+                connection, "waits", wanted, [W.id], page, wait_record, newest_first=True
+            )
+        )
+
+    async def get(self, institute_id: str | None, wait_id: str) -> WaitRecord | None:
+        if not is_storable(wait_id, ID_LENGTH):
+            return None
+        found = await self._rows(select(*SHOWN).where(W.id == wait_id))
+        return next((each for each in found if institute_id in (None, each.institute_id)), None)
+
+    async def of_execution(self, execution_id: str) -> Sequence[WaitRecord]:
+        """In the order in which they were opened."""
+        mine = select(*SHOWN).where(W.execution_id == execution_id)
+        return await self._rows(mine.order_by(W.created_at, W.id))
+
+    async def near_misses(
+        self,
+        institute_id: str | None,
+        page: Page,
+        wait_id: str | None = None,
+        execution_id: str | None = None,
+        reason: str | None = None,
+    ) -> tuple[Sequence[NearMissRecord], str | None]:
+        wanted = select(near_miss)
+        given = {
+            N.institute_id: institute_id,
+            N.wait_id: wait_id,
+            N.execution_id: execution_id,
+            N.reason: reason,
+        }
+        for column, value in given.items():
+            if value is not None:
+                wanted = wanted.where(column == value)
+        return await self._database.read(
+            lambda connection: read_page(
+                connection, "near misses", wanted, [N.id], page, near_miss_record, newest_first=True
+            )
+        )
+
+    async def near_miss(self, institute_id: str | None, number: int) -> NearMissRecord | None:
+        wanted = select(near_miss).where(N.id == number)
+        row = await self._database.read(lambda connection: connection.execute(wanted).first())
+        if row is None or institute_id not in (None, row.institute_id):
+            return None
+        return near_miss_record(row)
+
+    async def _rows(self, wanted: Select[Any]) -> Sequence[WaitRecord]:
+        rows = await self._database.read(lambda connection: connection.execute(wanted).all())
+        return [wait_record(row) for row in rows]
+
+
+def wait_record(row: Row[Any]) -> WaitRecord:
+    return WaitRecord(
+        id=row.id,
+        execution_id=row.execution_id,
+        node_id=row.node_id,
+        visit=row.visit,
+        correlation_id=row.correlation_id,
+        workflow_id=row.workflow_id,
+        institute_id=row.institute_id,
+        aggregation_strategy=row.aggregation_strategy,
+        status=row.status,
+        enabled_events=tuple(row.enabled_events or ()),
+        required_events=tuple(row.required_events or ()),
+        needed_events=tuple(row.needed_events or ()),
+        received_events=tuple(row.received_events or ()),
+        received=_without_data(row.events or {}),
+        on_timeout=str(row.config.get("onTimeout")),
+        near_misses=row.near_misses,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        expires_at=row.expires_at,
+        resumed_at=row.resumed_at,
+        resumed_by=row.resumed_by,
+    )
+
+
+def _without_data(events: JsonObject) -> JsonObject:
+    return {
+        name: {key: value for key, value in known.items() if key != "data"}
+        for name, known in events.items()
+        if isinstance(known, dict)
+    }
+
+
+def near_miss_record(row: Row[Any]) -> NearMissRecord:
+    return NearMissRecord(
+        id=row.id,
+        source=row.source,
+        topic=row.topic,
+        execution_id=row.execution_id,
+        correlation_id=row.correlation_id,
+        reason=row.reason,
+        event=row.event,
+        payload=row.payload,
+        received_at=row.received_at,
+        wait_id=row.wait_id,
+        applied_to=row.applied_to,
+        applied_by=row.applied_by,
+        institute_id=row.institute_id,
+    )

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from engine_house import Told
 from muster.engine.handlers import Done
-from muster.engine.ports import DoneBefore, NodeClaim, Standing
+from muster.engine.ports import FIRST_FENCE, DoneBefore, NodeClaim, Standing
 from muster.engine.state import Failure
 from muster.model.json import JsonObject
 from muster.store.database import Database
@@ -180,7 +180,9 @@ async def test_of_many_at_once_one_has_it(database: Database) -> None:
     waiting = [await house.begin("w") for house in houses]
     for house, each in zip(houses, waiting, strict=True):
         await house.instance.ended(each)
-    claims = [[NodeClaim(f"h{number}", each, "tell", 1) for number in range(10)] for each in waiting]
+    claims = [
+        [NodeClaim(f"h{number}", each, "tell", 1, FIRST_FENCE) for number in range(10)] for each in waiting
+    ]
     asked = [
         house.executions.claim_node(claim)
         for house, mine in zip(houses, claims, strict=True)
@@ -194,14 +196,16 @@ async def test_of_many_at_once_one_has_it(database: Database) -> None:
 async def test_whoever_ended_without_having_done_it_has_it_no_longer(house: Waiting) -> None:
     await house.save("w", {"id": "ask", "type": "ASK", "config": {}})
     one, two = (await run(house))["id"], (await run(house))["id"]
-    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1)) is Standing.MINE
-    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1)) is Standing.MINE
-    assert await house.executions.claim_node(NodeClaim("h", two, "tell", 1)) is Standing.BUSY
+    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1, FIRST_FENCE)) is Standing.MINE
+    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1, FIRST_FENCE)) is Standing.MINE
+    assert await house.executions.claim_node(NodeClaim("h", two, "tell", 1, FIRST_FENCE)) is Standing.BUSY
     await house.change(workflow_execution.c.id == one, status="FAILED")
-    assert await house.executions.claim_node(NodeClaim("h", two, "tell", 1)) is Standing.MINE
+    assert await house.executions.claim_node(NodeClaim("h", two, "tell", 1, FIRST_FENCE)) is Standing.MINE
     # It comes back, and finds another at it.
     await house.change(workflow_execution.c.id == one, status="RUNNING")
-    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1)) is Standing.BUSY
+    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1, FIRST_FENCE)) is Standing.BUSY
     done = update(node_dedupe).values(done=True)
     await house.database.write(lambda connection: connection.execute(done))
-    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1)) == DoneBefore(two, None, {})
+    assert await house.executions.claim_node(NodeClaim("h", one, "tell", 1, FIRST_FENCE)) == DoneBefore(
+        two, None, {}
+    )

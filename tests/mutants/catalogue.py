@@ -135,6 +135,13 @@ MUTANTS = [
         "tests/contract/test_node_dedupe.py crashed and sqlite",
     ),
     Mutant(
+        "a claim is made by who owns the execution",
+        "store/dedupe.py",
+        "if fences.get(item.execution_id) == item.fence}",
+        "if True}",
+        "tests/contract/test_dedupe_claims.py overtaken and sqlite",
+    ),
+    Mutant(
         "who skipped has nothing to undo",
         "engine/advance.py",
         "graph.nodes[event.node].compensate and not event.skipped",

@@ -9,7 +9,7 @@ from functools import partial
 from traceback import format_exception
 from typing import NamedTuple, TypeVar
 
-from muster.engine.dedupe import claim
+from muster.engine.claiming import Claiming
 from muster.engine.doubt import doubt
 from muster.engine.each import Interrupted, OnItemError, Options, run_each
 from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Suspend, Visit
@@ -62,6 +62,7 @@ class Attempts:
         self._lease = lease.total_seconds()
         self._handlers = handlers
         self._executions = executions
+        self.claiming = Claiming(executions)
         self._clock = clock
         self._chance = chance
 
@@ -110,7 +111,7 @@ class Attempts:
             return Settled(todo, bounded(opened, todo.node), started, told)
         if step.dedupe is not None:
             try:
-                instead = await claim(self._executions, step.dedupe, plain)
+                instead = await self.claiming.claim(live, step.dedupe, plain)
             except Unread:
                 await read_all_into(live, self._executions)
                 return await self.run(live, todo)

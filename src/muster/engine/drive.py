@@ -288,6 +288,7 @@ class Driver:
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)
         live.written(progress)
+        self._attempts.claiming.settled(live, progress.opens)
 
 
 def _tell_not_given_up(away: Exception) -> None:

@@ -64,11 +64,12 @@ class Live:
     `rows`, what waits open (`opens`) and the visits whose openings are to be closed (`closes`) are not
     written yet; if they say what an effect did, or what is open, this `owes_a_write`. What an ending has
     closed is `closed`. `began` is when a visit that is not over began, and `failures` are its failed
-    attempts; `answers` are what woken visits were given. Signals have `arrived`, and when they are `taken`
-    they stay with the store until the next checkpoint. `confirmed` is when, by the loop's clock, the lease
-    was last known to be this instance's. Where this is `handed_on`, nothing more begins here. `found_by` is
-    the digest of the terms that it is found by; None: not known here. It was taken over `takeovers` times
-    since it made progress, and claimed at `claimed_at`, by the database's clock.
+    attempts; `answers` are what woken visits were given, and `claimed` the keys of what visits do once.
+    Signals have `arrived`, and when they are `taken` they stay with the store until the next checkpoint.
+    `confirmed` is when, by the loop's clock, the lease was last known to be this instance's. Where this is
+    `handed_on`, nothing more begins here. `found_by` is the digest of the terms that it is found by; None:
+    not known here. It was taken over `takeovers` times since it made progress, and claimed at `claimed_at`,
+    by the database's clock.
     """
 
     facts: Facts
@@ -84,6 +85,7 @@ class Live:
     began: dict[tuple[str, int], datetime] = field(default_factory=dict)
     failures: dict[tuple[str, int], list[JsonObject]] = field(default_factory=dict)
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
+    claimed: dict[tuple[str, int], str] = field(default_factory=dict)
     arrived: dict[int, Signal] = field(default_factory=dict)
     taken: dict[int, int] = field(default_factory=dict)
     owes_a_write: bool = False

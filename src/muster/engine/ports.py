@@ -132,12 +132,13 @@ class ApprovalOpening:
 
 @dataclass(frozen=True, slots=True)
 class NodeClaim:
-    """A visit that is about to do what may be done only once under a key."""
+    """A visit that is about to do what may be done only once under a key; its execution has this fence."""
 
     hash: str
     execution_id: str
     node: str
     visit: int
+    fence: int
 
 
 class Standing(StrEnum):
@@ -377,7 +378,8 @@ class Executions(Protocol):
 
     async def claim_node(self, claim: NodeClaim) -> Standing | DoneBefore:
         """Claim what may be done only once, before it is done. It stays claimed until the visit is written as
-        done or as failed, or its execution has ended. Raises `NotWritten`."""
+        done or as failed, or its execution has ended. Raises `NotWritten`, or `Lost`: the fence has moved
+        on, and nothing was claimed."""
         ...
 
     async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:

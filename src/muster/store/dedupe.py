@@ -48,14 +48,21 @@ HELD: Select[Any] = (
 
 
 class ClaimingNodes:
-    """Claims keys for visits, and says how each stands. Under one key, one at a time."""
+    """Claims keys for visits of those who still own their executions, and says how each stands; None: the
+    execution is another's. Under one key, one at a time."""
 
     key_may_repeat = False
     locks = Locks.ROWS
     is_single_statement = False
 
-    def write(self, connection: Connection, items: Sequence[NodeClaim]) -> Sequence[Standing | DoneBefore]:
-        asking, answers = {item.hash: item for item in items}, dict[str, Standing | DoneBefore]()
+    def write(
+        self, connection: Connection, items: Sequence[NodeClaim]
+    ) -> Sequence[Standing | DoneBefore | None]:
+        ids = sorted({item.execution_id for item in items})
+        rows = lock_rows(connection, workflow_execution, "id", ids, ("id", "fence"))
+        fences = {row.id: row.fence for row in rows}
+        asking = {item.hash: item for item in items if fences.get(item.execution_id) == item.fence}
+        answers = dict[str, Standing | DoneBefore]()
         at = now(connection)
         while left := sorted(asking.keys() - answers.keys()):
             held = {row.hash for row in lock_rows(connection, node_dedupe, "hash", left, ("hash",))}
@@ -63,7 +70,7 @@ class ClaimingNodes:
             new = [_row(asking[key]) for key in left if key not in held]
             won = insert_new(connection, node_dedupe, new, ("hash",))
             answers |= dict.fromkeys((key for (key,) in won), Standing.MINE)
-        return [answers[item.hash] for item in items]
+        return [answers.get(item.hash) for item in items]
 
 
 def _answers(

@@ -227,9 +227,12 @@ class ExecutionRepository:
 
     async def claim_node(self, claim: NodeClaim) -> Standing | DoneBefore:
         try:
-            return await self._committer.submit(self._claiming, claim, claim.hash)
+            standing = await self._committer.submit(self._claiming, claim, claim.hash)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
+        if standing is None:
+            raise Lost(f"execution {claim.execution_id} is another's")
+        return standing
 
     async def expire(self, execution_id: str, fence: int, closing: Closing) -> Sequence[Signal]:
         def work(connection: Connection) -> Sequence[Signal] | None:

@@ -4,8 +4,7 @@
 """
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -64,21 +63,20 @@ def count(parts: Parts, caller: str) -> None:
     _refuse_for(parts.rates.take(caller))
 
 
-@contextmanager
-def counted_in_vain(request: Request, parts: Parts) -> Iterator[None]:
+class CountedInVain:
     """Where nobody need be known, whoever asks in vain (for what is not there, or without a right signature
     or token) is counted by their address, and much. Raises `Refused` at once if they have done so too often:
     then nothing is looked up for them."""
-    _refuse_for(parts.rates.wait(_address(request)))
-    try:
-        yield
-    except NotFound:
-        charge_in_vain(request, parts)
-        raise
-    except AuthError as refused:
-        if refused.status != 503:
-            charge_in_vain(request, parts)
-        raise
+
+    def __init__(self, request: Request, parts: Parts) -> None:
+        self._address, self._rates = _address(request), parts.rates
+
+    def __enter__(self) -> None:
+        _refuse_for(self._rates.wait(self._address))
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, NotFound) or (isinstance(error, AuthError) and error.status != 503):
+            self._rates.charge(self._address, IN_VAIN)
 
 
 def charge_in_vain(request: Request, parts: Parts) -> None:
@@ -87,7 +85,8 @@ def charge_in_vain(request: Request, parts: Parts) -> None:
 
 
 def _address(request: Request) -> str:
-    return f"address {request.client.host if request.client else ''}"
+    client = request.scope.get("client")
+    return f"address {client[0] if client else ''}"
 
 
 def _refuse_for(wait: float) -> None:

@@ -86,7 +86,7 @@ def _media_type(request: Request) -> str:
 def check_json(request: Request) -> None:
     """Raises `Refused` if the body says that it is something else than JSON."""
     media = _media_type(request)
-    if not (_JSON.fullmatch(media) or media in _UNSAID):
+    if media != "application/json" and not (_JSON.fullmatch(media) or media in _UNSAID):
         raise _unsupported(media, "application/json")
 
 

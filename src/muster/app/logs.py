@@ -4,7 +4,6 @@ import json
 import logging
 import re
 import sys
-from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TextIO
@@ -63,7 +62,7 @@ class AccessLines:
     known before, and looking takes longer than many a request."""
 
     def __init__(self, handler: "logging.StreamHandler[TextIO]") -> None:
-        self._handler = handler
+        self._handler, self._stream = handler, handler.stream
 
     def __call__(self, ids: RequestIds, method: str, path: str, status: int, ms: float) -> None:
         line = {
@@ -78,10 +77,14 @@ class AccessLines:
             "logger": "muster.access",
             "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
         }
-        with self._handler.lock or nullcontext(), suppress(OSError, ValueError):
-            # Where nothing can be written any more, requests are answered all the same.
-            self._handler.stream.write(f"{_json(line)}\n")
-            self._handler.flush()
+        self._handler.acquire()
+        try:
+            self._stream.write(f"{_json(line)}\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            pass  # where nothing can be written any more, requests are answered all the same
+        finally:
+            self._handler.release()
 
 
 def _is_text(settings: LogSettings, stream: TextIO) -> bool:

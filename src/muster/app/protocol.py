@@ -28,6 +28,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # uvicorn's own arguments, handed on
         super().__init__(*args, **kwargs)
+        self._in_header = False
         self._parsed = 0
         self._received = 0
         self._too_large = False
@@ -39,6 +40,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         super().connection_made(transport)
         self._await_header()
+        self._give_it_time()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._header_came()
@@ -82,7 +84,8 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         # A single field that never ends reaches no callback: the parser keeps it, so it is counted here.
-        if self._deadline is not None and not self.transport.is_closing():
+        if self._in_header and not self.transport.is_closing():
+            self._give_it_time()
             self._received += len(data)
             if self._received > 2 * HEADER_BYTES:
                 self._too_large = True
@@ -114,10 +117,16 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _await_header(self) -> None:
         self._header_came()
+        self._in_header = True
         self._parsed = self._received = self._hosts = 0
-        self._deadline = self.loop.call_later(HEADER_SECONDS, self._too_slow)
+
+    def _give_it_time(self) -> None:
+        """Most headers come whole, and need none."""
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(HEADER_SECONDS, self._too_slow)
 
     def _header_came(self) -> None:
+        self._in_header = False
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

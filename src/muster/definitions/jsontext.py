@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isinf
 from typing import NoReturn, cast
 
 from muster.definitions.limits import DEFAULT_LIMITS, Limits
@@ -59,7 +60,9 @@ def parse(text: str, limits: Limits) -> Json:
         # ValueError: a number with more digits than Python converts.
         _locate(text, limits)
         refuse("UNREADABLE", "This is not JSON that can be read.")
-    if _suspicious_escape(text) or too_deep(value, limits.depth):
+    # With no more brackets than levels it cannot be too deep.
+    may_be_deep = text.count("{") + text.count("[") > limits.depth
+    if _suspicious_escape(text) or (may_be_deep and too_deep(value, limits.depth)):
         _locate(text, limits)
     return value
 
@@ -106,7 +109,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _float(text: str) -> float:
     number = float(text)
-    if number in (float("inf"), float("-inf")):
+    if isinf(number):
         raise _Refused
     return number
 

@@ -130,7 +130,7 @@ def value_text(value: Json) -> str:
     return json_text(value, sort_keys=True) if isinstance(value, list | dict) else to_text(value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Event:
     setting: JsonView
     trigger_id: str
@@ -142,10 +142,12 @@ class _Event:
     def keyed(
         self, fields: tuple[str, ...], timed: bool, by_event: bool = False
     ) -> Keyed | MissingField | BadExpression:
-        of_event = {"eventType": self.event_type, "eventId": self.event_id}
-        included = {"eventType": "includeEventType", "eventId": "includeEventId"}
-        wanted = [name for name in of_event if self._says(included[name], by_event)]
-        values = [(name, of_event[name]) for name in wanted] + [(name, self._value(name)) for name in fields]
+        values: list[tuple[str, Json]] = []
+        if self._says("includeEventType", by_event):
+            values.append(("eventType", self.event_type))
+        if self._says("includeEventId", by_event):
+            values.append(("eventId", self.event_id))
+        values += [(name, self._value(name)) for name in fields]
         if self._says("failOnMissingContext", False):
             missing = next((name for name, value in values if value is None), None)
             if missing is not None:

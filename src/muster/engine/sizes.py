@@ -3,6 +3,8 @@
 import json
 from typing import TypeVar
 
+import orjson
+
 from muster.definitions.pointers import child
 from muster.engine.handlers import Done, Outcome
 from muster.engine.state import Failure
@@ -47,12 +49,19 @@ def too_large(value: Json, whose: str, aside: int = 0) -> Failure | None:
 
 def check_context(context: JsonObject, pointer: str = "/context") -> JsonObject:
     """The context, if every value of it can be kept. It came at `pointer`. Raises `ValueTooLarge`."""
-    if weight(context, SURELY_SMALL) <= SURELY_SMALL:
+    if _is_surely_small(context):
         return context
     for name, value in context.items():
         if (size := size_if_too_large(value)) is not None:
             raise ValueTooLarge(name, size, pointer)
     return context
+
+
+def _is_surely_small(value: JsonObject) -> bool:
+    try:
+        return len(orjson.dumps(value)) <= SURELY_SMALL
+    except TypeError:  # a number of many digits, say
+        return weight(value, SURELY_SMALL) <= SURELY_SMALL
 
 
 def bounded(outcome: Ended, node: str) -> Ended | Failure:

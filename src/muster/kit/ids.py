@@ -66,4 +66,5 @@ def _milliseconds(at: datetime) -> int:
 def _uuid7(milliseconds: int, rest: int) -> str:
     """48 bits of milliseconds, and 74 bits that tell apart what was made in the same one."""
     high, low = rest >> 62, rest & (1 << 62) - 1
-    return str(uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low))
+    digits = f"{milliseconds << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -1,10 +1,10 @@
 """What makes a start happen once: its key."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +40,4 @@ def once(
 
 def _hash(parts: Sequence[str]) -> str:
     # JSON tells where each of them ends, whatever characters are in it.
-    return sha256(json.dumps(parts).encode()).hexdigest()
+    return sha256(f"[{', '.join(map(encode_basestring_ascii, parts))}]".encode()).hexdigest()

@@ -8,7 +8,7 @@ from muster.api.answers import answer
 from muster.api.auth.signatures import verify_signature
 from muster.api.describe import described
 from muster.api.direct import Call
-from muster.api.guard import charge_in_vain, counted_in_vain
+from muster.api.guard import CountedInVain, charge_in_vain
 from muster.api.parts import Given
 from muster.api.payloads import context_of
 from muster.api.problems import Code, Refused
@@ -51,7 +51,7 @@ _ANY = {
     ),
 )
 async def call_back(request: Request, parts: Given) -> Response:
-    with counted_in_vain(request, parts):
+    with CountedInVain(request, parts):
         if parts.callback_secrets:
             verify_signature(parts.callback_secrets, request.headers, await request.body(), parts.clock.now())
     body = await read_value(request, parts.body_limit) if await request.body() else None

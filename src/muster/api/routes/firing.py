@@ -12,7 +12,7 @@ from muster.api.auth.signatures import ID, Signed, verify_signature
 from muster.api.describe import described, json_body
 from muster.api.direct import Call
 from muster.api.fired import decided, decided_several
-from muster.api.guard import count, counted_in_vain, recognised
+from muster.api.guard import CountedInVain, count, recognised
 from muster.api.parts import Given, Parts
 from muster.api.payloads import context_of, event_id_of, payload_of
 from muster.api.problems import Code, wrong
@@ -75,7 +75,7 @@ TriggerPath = Annotated[str, Path(description="A trigger's path. It may have sev
     ),
 )
 async def fire(request: Request, parts: Given, wait: Wait = None) -> Response:
-    with counted_in_vain(request, parts):
+    with CountedInVain(request, parts):
         value = await read_value(request, parts.body_limit)
         trigger_id = _trigger_id(value)
         if trigger_id is not None:
@@ -95,6 +95,10 @@ async def fire(request: Request, parts: Given, wait: Wait = None) -> Response:
     return await decided(decision, parts, caller.institute_id, wait)
 
 
+def _query(request: Request) -> Mapping[str, str]:
+    return request.query_params if request.scope["query_string"] else {}
+
+
 def _trigger_id(value: Json) -> str | None:
     """The trigger that a body names, and it alone. None: whatever else is in it, a producer may say."""
     named = value.get("triggerId") if isinstance(value, dict) and value.get("eventName") is None else None
@@ -106,7 +110,7 @@ def _named(request: Request, parts: Parts, value: Json) -> Event:
     body = shaped(value, Fire)
     if (body.trigger_id is None) == (body.event_name is None):
         raise wrong("", "There should be a `triggerId` or an `eventName`, and not both.")
-    payload = payload_of(body.context, request.headers.items(), request.query_params)
+    payload = payload_of(body.context, request.headers.items(), _query(request))
     return Event(body.context, payload, parts.clock.now(), body.event_name, body.event_id, pointer="/context")
 
 
@@ -124,12 +128,12 @@ def _named(request: Request, parts: Parts, value: Json) -> Event:
     ),
 )
 async def fire_path(request: Request, path: TriggerPath, parts: Given, wait: Wait = None) -> Response:
-    with counted_in_vain(request, parts):
+    with CountedInVain(request, parts):
         trigger = await parts.triggering.by_path(path)
         signed = await _let_in(request, parts, trigger)
     # Some senders have nothing to say but that something has happened.
     body = await read_value(request, parts.body_limit) if await request.body() else None
-    payload = payload_of(body, request.headers.items(), request.query_params)
+    payload = payload_of(body, request.headers.items(), _query(request))
     event_id = request.headers.get(ID) or event_id_of(body)
     event = Event(context_of(body), payload, parts.clock.now(), trigger.settings.event_name, event_id)
     return await _fire(parts, trigger, event, signed, wait)

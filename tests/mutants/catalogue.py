@@ -172,15 +172,15 @@ MUTANTS = [
     Mutant(
         "a claim of what is due: nobody has it",
         "store/claims.py",
-        "and_(E.resume_at <= AT, E.owner.is_(None), E.status.in_(FREE_TO_TAKE))",
-        "and_(E.resume_at <= AT, E.status.in_(FREE_TO_TAKE))",
+        "and_(E.resume_at <= AT, UNOWNED, MAY_BE_TAKEN)",
+        "and_(E.resume_at <= AT, MAY_BE_TAKEN)",
         f"{GUARDS} only_where_nobody_has_it and sqlite",
     ),
     Mutant(
         "a claim of what is due: its time has come",
         "store/claims.py",
-        "and_(E.resume_at <= AT, E.owner.is_(None)",
-        "and_(E.resume_at.is_not(None), E.owner.is_(None)",
+        "and_(E.resume_at <= AT, UNOWNED",
+        "and_(E.resume_at.is_not(None), UNOWNED",
         f"{ON_A_DATABASE} taken_up_when_it_is_due and sqlite",
     ),
     Mutant(

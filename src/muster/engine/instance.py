@@ -277,14 +277,11 @@ class Instance:
         """Sleep until the next that is known to be due, and look every second for what is not known."""
         if self._is_head_start or self._places <= 0 or not self._has_ended_leases:
             return SOON
-        taken = await self.take_due()
-        if taken == CLAIMED_AT_ONCE:
-            return 0.0
-        left = await self._executions.next_due()
-        if left is None:
-            return LOOK_EVERY
+        left = _seconds(await self._executions.next_due())
+        if left > 0:
+            return left
         # What is due and was not to be had is in somebody's hands at this moment.
-        return min(max(left.total_seconds(), 0.0 if taken else SOON), LOOK_EVERY)
+        return 0.0 if await self.take_due() else SOON
 
     async def _abandoned_pass(self) -> float:
         if _loop_time() - self._renewed > self._renew_every * 2:
@@ -295,6 +292,8 @@ class Instance:
             await self._end_leases()
         if self._is_head_start:
             return SOON
+        if (left := _seconds(await self._executions.next_lease_end())) > 0:
+            return left
         if not self._has_tried and await self.take_suspects():
             self._has_tried, self._head_start_until = True, _loop_time() + HEAD_START
             return SOON
@@ -368,6 +367,11 @@ class Instance:
                 del self._driven[execution_id]
             if live.concerns_others:
                 self.look_now()
+
+
+def _seconds(left: timedelta | None) -> float:
+    """For how long nothing comes that is known of, as long as one may sleep."""
+    return LOOK_EVERY if left is None else min(left.total_seconds(), LOOK_EVERY)
 
 
 def _loop_time() -> float:

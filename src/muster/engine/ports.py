@@ -455,6 +455,11 @@ class Executions(Protocol):
         nothing, or less, for one that is due. None: there is none."""
         ...
 
+    async def next_lease_end(self) -> timedelta | None:
+        """How long it takes, by the database's clock, until the next lease of any owner runs out; nothing, or
+        less, for one that has. None: nobody holds anything."""
+        ...
+
     async def large_values(self, execution_id: str, digests: Collection[str]) -> Mapping[str, Json]:
         """Values that are kept beside the execution, by their digests. Raises `NotWritten`."""
         ...

@@ -11,7 +11,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    func,
     select,
     update,
 )
@@ -34,14 +33,16 @@ from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
 from muster.model.json import Json, JsonObject
 from muster.store import giving_up, leases
-from muster.store.answers import FREE_TO_TAKE
 from muster.store.claims import (
     ABANDONED,
     DUE,
     FRESH_SIGNALS_OF,
+    NEXT_DUE,
+    NEXT_LEASE_END,
     SUSPECTED,
     signals_of,
     take,
+    time_left,
 )
 from muster.store.committer import TROUBLE, GroupCommitter, Locks
 from muster.store.database import Database, Work, needs_transaction
@@ -71,9 +72,6 @@ SIGNALS = (
     .join(workflow_execution, E.id == S.execution_id)
     .where(E.owner == bindparam("held_by"), S.seq.is_(None))
     .order_by(S.id)
-)
-NEXT_DUE = select(func.min(E.resume_at)).where(
-    E.resume_at.is_not(None), E.owner.is_(None), E.status.in_(FREE_TO_TAKE)
 )
 
 
@@ -314,11 +312,10 @@ class ExecutionRepository:
         return await read_item_outputs(self._read, execution_id, node, visit, keys)
 
     async def next_due(self) -> timedelta | None:
-        def work(connection: Connection) -> timedelta | None:
-            due: datetime | None = connection.scalar(NEXT_DUE)
-            return None if due is None else due - now(connection)
+        return await self._read(partial(time_left, wanted=NEXT_DUE), single=True)
 
-        return await self._read(work)
+    async def next_lease_end(self) -> timedelta | None:
+        return await self._read(partial(time_left, wanted=NEXT_LEASE_END), single=True)
 
     async def _claim(self, claim: Claim, owner: str, limit: int, **given: object) -> Sequence[OwnedExecution]:
         return await self._write(
@@ -339,9 +336,9 @@ class ExecutionRepository:
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
 
-    async def _read(self, work: Work[T]) -> T:
+    async def _read(self, work: Work[T], single: bool = False) -> T:
         try:
-            return await self._database.read(work)
+            return await self._database.read(work, single=single)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
 

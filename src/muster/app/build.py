@@ -25,6 +25,7 @@ from muster.api.parts import Parts
 from muster.api.rates import Rates
 from muster.api.topics import ExecutionsTopic
 from muster.app.catalogue import catalogue_with
+from muster.app.clocks import common_clock
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.engine_metrics import EngineMetrics, InstanceMetrics, ScheduleMetrics
@@ -116,8 +117,7 @@ async def opened(
 ) -> AsyncIterator[House]:
     """Open, migrate and wire everything; close it again at the end. `access` hears of every request. Raises
     `CannotOpen`."""
-    clock = clock or SystemClock()
-    ids = ids or TimeOrderedIds(clock)
+    machine = clock or SystemClock()
     audience = _audience(settings)
     async with AsyncExitStack() as stack:
         threads = Threads()
@@ -129,6 +129,8 @@ async def opened(
         async with _database(settings, ANY_TIME) as migrating:
             await migrated(migrating)
         database = WatchedDatabase(await stack.enter_async_context(_database(settings)))
+        clock = await stack.enter_async_context(common_clock(database, machine))
+        ids = ids or TimeOrderedIds(clock)
         storage = _storage(database, clock)
         vault = vault_of(settings)
         catalogue = catalogue_with(plugged, can_sign=vault is not None)

@@ -1,6 +1,7 @@
 """A small engine for tests: a real store, nodes that tell what they did, executions driven to their end."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
@@ -116,6 +117,7 @@ class House:
         name: str = "here",
         clock: Clock | None = None,
         most_driven: int = MOST_DRIVEN,
+        ring: Callable[[], None] | None = None,
     ) -> None:
         self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
@@ -136,6 +138,7 @@ class House:
             self.clock,
             LEASE,
             most_driven=most_driven,
+            ring=ring,
         )
 
     async def program(self, version_id: int) -> Program:

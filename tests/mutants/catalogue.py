@@ -256,8 +256,8 @@ MUTANTS = [
     Mutant(
         "a signal makes due what nobody owns",
         "store/answers.py",
-        "    connection.execute(parked.values(resume_at=at))\n",
-        "",
+        "connection.execute(parked.values(resume_at=at)).rowcount",
+        "0",
         f"{ON_A_DATABASE} cancelled_by_a_signal and sqlite",
     ),
     Mutant(

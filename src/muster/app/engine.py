@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Histogram
 from muster.app.instances import among_others, identity_of
 from muster.app.settings import Settings
 from muster.app.subworkflows import StartableWorkflows
+from muster.app.wake_ups import wake_ups_of, waking
 from muster.definitions.library import Library
 from muster.engine.actions import Actions
 from muster.engine.attempt import Attempts
@@ -118,7 +119,19 @@ async def running_engine(
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.
     alone = database.dialect_name == "sqlite"
     most = settings.engine.takeovers
-    instance = Instance(name, executions, driver, programs.of, clock, lease, alone, observer, most)
+    wake_ups = wake_ups_of(settings)
+    instance = Instance(
+        name,
+        executions,
+        driver,
+        programs.of,
+        clock,
+        lease,
+        alone,
+        observer,
+        most,
+        ring=wake_ups.ring if wake_ups else None,
+    )
     records = ExecutionRecords(database)
     control = Control(instance, records, library, programs, clock, ids)
     following = Following(ExecutionSightings(database), programs.of)
@@ -138,7 +151,10 @@ async def running_engine(
     firing_loop = Loop("schedules", firing_pass.timetable, trouble)
     scheduling = Scheduling(schedules, control, library, ids, firing_loop.wake)
     who = identity_of(settings, name.incarnation)
-    async with among_others(instances, who, lambda: instance.driving, counted) as say_leaving:
+    async with (
+        among_others(instances, who, lambda: instance.driving, counted) as say_leaving,
+        waking(wake_ups, instance),
+    ):
 
         def retire() -> None:
             instance.retire()

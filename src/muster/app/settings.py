@@ -115,6 +115,11 @@ class EngineSettings(Group):
     shutdown_grace: float = Field(
         default=20.0, ge=0, description="Seconds that nodes which run get to finish at the end."
     )
+    wake_ups: bool = Field(
+        default=True,
+        description="Whether instances on PostgreSQL wake each other by NOTIFY; without, they look every"
+        " second.",
+    )
 
 
 class CallbackSettings(Group):

@@ -65,7 +65,7 @@ class Instance:
     `program` finds the program of a version. Whoever `start`s an execution has it durable when told so.
     `alone`: nobody else can be using the database, so whatever anybody held is this instance's. What was
     taken over more than `most_takeovers` times without making progress is given up; `trials` says how those
-    are driven before that.
+    are driven before that. It `ring`s for the others where something is due that it does not take itself.
     """
 
     def __init__(
@@ -80,7 +80,9 @@ class Instance:
         observer: Observer | None = None,
         most_takeovers: int = MOST_TAKEOVERS,
         most_driven: int = MOST_DRIVEN,
+        ring: Callable[[], None] | None = None,
     ) -> None:
+        self._ring = ring or _nobody_hears
         self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
         self._most_takeovers, self._most_driven = most_takeovers, most_driven
@@ -120,8 +122,8 @@ class Instance:
             self._observer.skipped(new, program)
             return begun
         self._observer.started(new, program)
-        if is_ours and begun.status is ExecutionStatus.RUNNING:
-            self._spawn(*begin(new, program), asked)
+        if begun.status is ExecutionStatus.RUNNING:
+            self._spawn(*begin(new, program), asked) if is_ours else self._ring()
         return begun
 
     async def run(self) -> None:
@@ -138,11 +140,21 @@ class Instance:
     def wake(self) -> None:
         """Look for what is due now: somebody knows that there is something."""
         self._due.wake()
+        if self.is_retired or self._places <= 0:
+            self._ring()
 
     def look_now(self) -> None:
         """Look for what is due, and for what has reached executions that are driven here, without waiting
         for what is found."""
+        self.wake()
+        self._signals.wake()
+
+    def hear_due(self) -> None:
+        """Another says that something is due."""
         self._due.wake()
+
+    def hear_reached(self) -> None:
+        """Another says that something has reached what this one holds."""
         self._signals.wake()
 
     async def notice(self) -> None:
@@ -192,7 +204,8 @@ class Instance:
     async def _let_go(self) -> None:
         try:
             async with asyncio.timeout(LETTING_GO_SECONDS):
-                await self._executions.release(self.name.owner)
+                if await self._executions.release(self.name.owner):
+                    self._ring()
         except (NotWritten, TimeoutError) as away:
             log.warning("what this instance holds is free when its leases have run out: %s", away)
 
@@ -367,6 +380,12 @@ class Instance:
                 del self._driven[execution_id]
             if live.concerns_others:
                 self.look_now()
+            if live.handed_on:
+                self._ring()
+
+
+def _nobody_hears() -> None:
+    """There is no way to tell others: they look every second."""
 
 
 def _seconds(left: timedelta | None) -> float:

@@ -12,6 +12,7 @@ from muster.model.json import Json, JsonObject
 from muster.store.dialect import insert_rows, now
 from muster.store.large_values import OF_SIGNALS, Laying
 from muster.store.tables import execution_signal, workflow_execution
+from muster.store.wake_ups import wake_owners
 
 E = workflow_execution.c
 # What may be taken up when it is due and nobody owns it: what is parked, what was handed on, and what was
@@ -55,12 +56,10 @@ def reach(connection: Connection, signals: Sequence[tuple[str, SignalKind, JsonO
     rows = [_row(laying, at, *signal) for signal in signals]
     laying.write(connection)
     insert_rows(connection, execution_signal, rows)
-    parked = update(workflow_execution).where(
-        E.id.in_(sorted({execution_id for execution_id, _, _ in signals})),
-        E.owner.is_(None),
-        E.status.in_(FREE_TO_TAKE),
-    )
-    connection.execute(parked.values(resume_at=at))
+    ids = sorted({execution_id for execution_id, _, _ in signals})
+    parked = update(workflow_execution).where(E.id.in_(ids), E.owner.is_(None), E.status.in_(FREE_TO_TAKE))
+    if connection.execute(parked.values(resume_at=at)).rowcount < len(ids):
+        wake_owners(connection, ids)
 
 
 def _row(

@@ -1,0 +1,42 @@
+"""Instances that wake each other, where the database can carry that."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from muster.app.settings import Settings
+from muster.engine.instance import Instance
+from muster.kit.loop import Loop
+from muster.store.address import POSTGRESQL, parse_address
+from muster.store.database import Unavailable
+from muster.store.open import server_engine
+from muster.store.wake_ups import Listener, WakeUps
+
+
+def wake_ups_of(settings: Settings) -> WakeUps | None:
+    """None: nobody can be told anything, or is to be."""
+    url, password = settings.database.url, settings.database.password
+    if url is None or not settings.engine.wake_ups:
+        return None
+    secret = password.get_secret_value() if password else None
+    address = parse_address(url.get_secret_value(), settings.database.user, secret)
+    # A connection of its own, beside those that work is done on.
+    return WakeUps(server_engine(address, pool_size=1)) if address.drivername == POSTGRESQL else None
+
+
+@asynccontextmanager
+async def waking(wake_ups: WakeUps | None, instance: Instance) -> AsyncIterator[None]:
+    """Let this instance hear others until the end of the block, and tell them what it still has to."""
+    if wake_ups is None:
+        yield
+        return
+    listener = Listener(instance.name.owner, instance.hear_due, instance.hear_reached)
+    running = asyncio.create_task(Loop("wake-ups", partial(wake_ups.listen, listener), (Unavailable,)).run())
+    try:
+        yield
+        await wake_ups.flush()
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await wake_ups.close()

@@ -131,7 +131,7 @@ def take_up_from(graph: Graph, state: State, node_id: str, context: JsonObject) 
     again = state._replace(
         tokens=(), context=context, ending=None, finished=None, held=False, interrupted=None
     )
-    return _begin(_visit(graph, again, node_id, ()))
+    return _begin(_visit(graph, again, (), node_id, ()))
 
 
 # --- one event ---------------------------------------------------------------------------------------
@@ -189,9 +189,7 @@ def _by_on_error(
     after = state._replace(context={**state.context, "_error": error})
     if target is None:
         return _leave(graph, facts, after, token, now)
-    return _enter(
-        graph, after._replace(tokens=_without(after.tokens, token)), (target,), _descent(graph, token)
-    )
+    return _enter(graph, after, (target,), _descent(graph, token), token)
 
 
 def _suspended(state: State, event: Suspended) -> State:
@@ -262,8 +260,7 @@ def _leave(graph: Graph, facts: Facts, state: State, token: Token, now: datetime
         targets = () if graph.nodes[token.node].is_end else _targets(graph, facts, state, token.node, now)
     except ExpressionError as error:
         return _fail(state, token, Failure("RoutingError", f"The routing after {token.node}: {error}"))
-    gone = state._replace(tokens=_without(state.tokens, token))
-    return _enter(graph, gone, targets, _descent(graph, token))
+    return _enter(graph, state, targets, _descent(graph, token), token)
 
 
 def _targets(graph: Graph, facts: Facts, state: State, node_id: str, now: datetime) -> Sequence[str]:
@@ -278,14 +275,19 @@ def _targets(graph: Graph, facts: Facts, state: State, node_id: str, now: dateti
     return found
 
 
-def _enter(graph: Graph, state: State, targets: Iterable[str], lineage: Lineage = ()) -> State:
-    """Put a token on each target: at a join it stands with the others, elsewhere it is ready to run."""
+def _enter(
+    graph: Graph, state: State, targets: Iterable[str], lineage: Lineage = (), gone: Token | None = None
+) -> State:
+    """Put a token on each target, in the place of the one that is `gone` from where it stood: at a join it
+    stands with the others, elsewhere it is ready to run."""
+    tokens = state.tokens if gone is None else _without(state.tokens, gone)
     for target in targets:
         if target in graph.joins:
-            state = _at_join(state, target, lineage)
+            tokens = _at_join(tokens, target, lineage)
         elif graph.nodes[target].join is not Join.ANY or _is_next_round(state, target, lineage):
-            state = _visit(graph, state, target, lineage)
-    return state
+            state = _visit(graph, state, tokens, target, lineage)
+            tokens = state.tokens
+    return state if tokens is state.tokens else state._replace(tokens=tokens)
 
 
 def _is_next_round(state: State, node_id: str, lineage: Lineage) -> bool:
@@ -294,13 +296,13 @@ def _is_next_round(state: State, node_id: str, lineage: Lineage) -> bool:
     return dict(lineage).get(node_id, 0) == state.visits.get(node_id, 0)
 
 
-def _at_join(state: State, node_id: str, lineage: Lineage) -> State:
+def _at_join(tokens: tuple[Token, ...], node_id: str, lineage: Lineage) -> tuple[Token, ...]:
     """Stand at a join. Those who stand there already and the newcomer become one."""
-    for token in state.tokens:
+    for token in tokens:
         if token.node == node_id and token.phase is Phase.JOINING:
             merged = token._replace(lineage=_latest(token.lineage + lineage))
-            return state._replace(tokens=_exchanged(state.tokens, token, merged))
-    return state._replace(tokens=(*state.tokens, Token(node_id, 0, Phase.JOINING, lineage=lineage)))
+            return _exchanged(tokens, token, merged)
+    return (*tokens, Token(node_id, 0, Phase.JOINING, lineage=lineage))
 
 
 def _descent(graph: Graph, token: Token) -> Lineage:
@@ -314,11 +316,12 @@ def _latest(lineage: Lineage) -> Lineage:
     return tuple(sorted(dict(sorted(lineage)).items()))
 
 
-def _visit(graph: Graph, state: State, node_id: str, lineage: Lineage) -> State:
-    """Begin a further visit of a node, unless it has had as many as it may."""
+def _visit(graph: Graph, state: State, tokens: tuple[Token, ...], node_id: str, lineage: Lineage) -> State:
+    """Begin a further visit of a node, beside the tokens that there are, unless it has had as many as it
+    may."""
     visit = state.visits.get(node_id, 0) + 1
     token = Token(node_id, visit, Phase.READY, lineage=lineage)
-    entered = state._replace(tokens=(*state.tokens, token), visits={**state.visits, node_id: visit})
+    entered = state._replace(tokens=(*tokens, token), visits={**state.visits, node_id: visit})
     most = graph.max_visits(node_id)
     if visit <= most:
         return entered
@@ -332,8 +335,8 @@ def _settle_joins(graph: Graph, state: State) -> State:
     if not graph.joins:
         return state
     while not state.ending and (standing := _next_join(graph, state)) is not None:
-        gone = state._replace(tokens=_without(state.tokens, standing))
-        state = _visit(graph, gone, standing.node, standing.lineage)
+        others = _without(state.tokens, standing)
+        state = _visit(graph, state, others, standing.node, standing.lineage)
     return state
 
 

@@ -68,6 +68,6 @@ def bounded(outcome: Ended, node: str) -> Ended | Failure:
     """The outcome, or a failure that names the node whose output is too large."""
     output = None if isinstance(outcome, Failure) else outcome.output
     refused = too_large(output, node)
-    if refused is None and isinstance(outcome, Done) and outcome.changes is not output:
+    if refused is None and isinstance(outcome, Done) and outcome.changes != output:
         refused = too_large(outcome.changes, node)
     return refused or outcome

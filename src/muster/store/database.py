@@ -117,6 +117,7 @@ def by_itself(connection: Connection, work: Work[T]) -> T:
     run: list[None] = []
     own = connection.execution_options(isolation_level="AUTOCOMMIT", **{STATEMENTS: run})
     own.info.pop(FAILED, None)
+    own.info.pop(CLOCK, None)
     try:
         result = work(own)
     except Exception as error:

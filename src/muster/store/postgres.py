@@ -5,7 +5,7 @@ well, but the driver looks at every element of an array several times, which tak
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -168,7 +168,7 @@ def _encoder(column_type: TypeEngine[Any], dialect: Dialect) -> Encoder | None:
         case JsonValue():
             return _fragment
         case UtcTime():
-            return lambda moment: column_type.process_bind_param(moment, dialect)
+            return lambda at: at if at.tzinfo is UTC else column_type.process_bind_param(at, dialect)
         case Bytes():
             return lambda data: f"\\x{data.hex()}"
         case _:

@@ -77,6 +77,10 @@ class Awaiting(Waiting):
         wanted = select(near_miss.c.reason).order_by(near_miss.c.id)
         return list(await self.database.read(lambda connection: connection.scalars(wanted).all()))
 
+    async def first_miss(self) -> int:
+        wanted = select(near_miss.c.id).order_by(near_miss.c.id).limit(1)
+        return await self.database.read(lambda connection: connection.execute(wanted).scalar_one())
+
     async def callback(self, execution: str, data: Json = None, **other: Any) -> str:
         return await self.offer(
             Arrived(Source.CALLBACK, *await self._ids(execution, other), data or {"ok": True})

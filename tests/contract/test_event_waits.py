@@ -1,14 +1,22 @@
 """wait_events on every database: in any order, matched by two ids, resumed once."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import update
 
-from event_house import API_CALL, DONE, KAFKA_EVENT, Awaiting, answered, said
+from clocks import NOON
+from event_house import API_CALL, DONE, END, KAFKA_EVENT, Awaiting, answered, said
 from muster.engine.event_waits import Arrived, Source
 from muster.engine.state import Failure
+from muster.nodes.ports import HttpAnswer, HttpRequest
 from muster.store.database import Database
+from muster.store.near_misses import OldNearMisses
+from muster.store.tables import near_miss, workflow_execution
 from waiting_house import BY_HAND
+
+BOTH = {"apiCall": API_CALL, "kafkaEvent": KAFKA_EVENT}
 
 
 @pytest.fixture
@@ -272,3 +280,41 @@ async def test_large_events_are_kept_aside_and_come_back_whole(house: Awaiting) 
     assert await house.message(execution, large) == "accepted"
     await house.settle()
     assert await house.status(execution) == "COMPLETED"
+
+
+async def test_near_misses_are_kept_for_a_day(house: Awaiting) -> None:
+    execution = await house.wait_for()
+    for _ in range(3):
+        await house.callback(execution, to="nope")
+    old = update(near_miss).where(near_miss.c.id == await house.first_miss())
+    a_day_ago = datetime.now(UTC) - timedelta(hours=25)
+    await house.database.write(lambda connection: connection.execute(old.values(received_at=a_day_ago)))
+    assert await OldNearMisses(house.database).forget_expired(10) == 1
+    assert len(await house.misses()) == 2
+
+
+async def test_who_takes_over_goes_on_with_the_wait_that_is_there(house: Awaiting) -> None:
+    """Its owner opened the wait, called, and went away before it could park."""
+    hangs = asyncio.Event()
+
+    async def hang(request: HttpRequest) -> HttpAnswer | Failure:
+        house.service.requests.append(request)
+        hangs.set()
+        await asyncio.Event().wait()
+        return answered(200, {})
+
+    house.service.send = hang  # type: ignore[method-assign]  # for this call only
+    await house.save("w", {"id": "wait", "type": "wait_events", "config": BOTH}, END)
+    execution = await house.begin("w", q=1)
+    await hangs.wait()
+    assert await house.callback(execution) == "accepted", "the wait is there before the call is answered"
+    await house.change(workflow_execution.c.id == execution, lease_until=NOON)
+    heir = Awaiting(house.database, "heir")
+    await heir.instance.take_abandoned()
+    await heir.instance.ended(execution)
+    assert heir.service.requests == [], "the service has answered: it was called"
+    assert await heir.message(execution) == "accepted"
+    await heir.settle()
+    assert await heir.status(execution) == "COMPLETED"
+    assert heir.told.said == ["end"]
+    await house.instance.leave(0)

@@ -22,7 +22,7 @@ from muster.engine.control import Control
 from muster.engine.drive import Driver
 from muster.engine.following import Following
 from muster.engine.handlers import Handlers
-from muster.engine.housekeeping import Housekeeping
+from muster.engine.housekeeping import Expiring, Housekeeping
 from muster.engine.instance import Instance, Name
 from muster.engine.instances import Counts, Instances
 from muster.engine.letters import DeadLetters, redrivers
@@ -46,6 +46,7 @@ from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
 from muster.store.expired import ExpiredRows
+from muster.store.near_misses import OldNearMisses
 from muster.store.schedules import ScheduleRepository
 from muster.store.sightings import ExecutionSightings
 from muster.store.tables import idempotency_key, node_dedupe
@@ -145,7 +146,8 @@ async def running_engine(
     bulk_loop = Loop("bulk jobs", partial(_timetable, bulk_pass), trouble)
     bulk = Bulk(jobs, ids, bulk_loop.wake)
     expiring = [ExpiredRows(database, table) for table in (idempotency_key, node_dedupe)]
-    housekeeping = Loop("housekeeping", Housekeeping(expiring).tidy, trouble)
+    kept: list[Expiring] = [*expiring, OldNearMisses(database)]
+    housekeeping = Loop("housekeeping", Housekeeping(kept).tidy, trouble)
     schedules = ScheduleRepository(database)
     firing_pass = FiringPass(schedules, control, firing, trouble)
     firing_loop = Loop("schedules", firing_pass.timetable, trouble)

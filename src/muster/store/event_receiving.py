@@ -35,6 +35,26 @@ from muster.store.types import is_storable
 
 UNKNOWN = Refused(Reason.NOT_WAITING)
 FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id)
+# What deciding needs: each column of JSON takes its time.
+HELD: Select[Any] = select(
+    W.id,
+    W.execution_id,
+    W.node_id,
+    W.visit,
+    W.correlation_id,
+    W.institute_id,
+    W.config,
+    W.api_call_response,
+    W.api_response_data,
+    W.kafka_event_data,
+    W.received_events,
+    W.events,
+    W.status,
+    W.resumed_at,
+    W.resumed_by,
+    W.version,
+    W.near_misses,
+)
 
 
 @dataclass(slots=True)
@@ -120,7 +140,7 @@ def _locked(connection: Connection, waits: Mapping[str, str]) -> dict[str, _Held
     if not waits:
         return {}
     lock_reached(connection, set(waits.values()), ("id", "status"))
-    chosen = select(execution_wait_states).where(W.id.in_(sorted(waits))).order_by(W.id).with_for_update()
+    chosen = HELD.where(W.id.in_(sorted(waits))).order_by(W.id).with_for_update()
     return {
         row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses)
         for row in connection.execute(chosen)

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 
 from muster.engine.event_waits import Arrived, NearMiss, Reason, Refused
 from muster.engine.state import FINAL
-from muster.store.dialect import insert_rows
+from muster.store.database import Database
+from muster.store.dialect import insert_rows, now
 from muster.store.tables import ID_LENGTH, NAME_LENGTH, near_miss, workflow_execution
 from muster.store.types import is_storable
 
@@ -17,6 +18,7 @@ N = near_miss.c
 E = workflow_execution.c
 # Of one wait, or of one execution that has none. The rest is counted.
 MOST_OF_A_WAIT = 100
+KEPT_FOR = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,24 @@ def unmatched(connection: Connection, lost: Sequence[Arrived]) -> list[Missed]:
             near = NearMiss.LATE if execution.status in FINAL else NearMiss.EARLY
             missed.append(Missed(each, Refused(Reason.NOT_WAITING, near), execution.institute_id))
     return missed
+
+
+class OldNearMisses:
+    """`engine.housekeeping.Expiring`: near misses that have been kept long enough."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def forget_expired(self, most: int) -> int:
+        return await self._database.write(lambda connection: _forget(connection, most))
+
+
+def _forget(connection: Connection, most: int) -> int:
+    old = N.received_at <= now(connection) - KEPT_FOR
+    numbers = connection.scalars(select(N.id).where(old).order_by(N.received_at).limit(most)).all()
+    if numbers:
+        connection.execute(delete(near_miss).where(N.id.in_(sorted(numbers))))
+    return len(numbers)
 
 
 def _row(missed: Missed, at: datetime) -> dict[str, object]:

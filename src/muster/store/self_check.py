@@ -5,17 +5,26 @@ from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select
 
+from muster.engine.event_waits import WaitStatus
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
 from muster.store.database import Database
 from muster.store.dialect import json_is_true, json_member
-from muster.store.tables import approval, execution_child, execution_limit, node_execution, workflow_execution
+from muster.store.tables import (
+    approval,
+    execution_child,
+    execution_limit,
+    execution_wait_states,
+    node_execution,
+    workflow_execution,
+)
 
 E = workflow_execution.c
 J = node_execution.c
 C = execution_child.c
 L = execution_limit.c
 A = approval.c
+W = execution_wait_states.c
 MOST = 1000
 # Of those that wait so many are looked at in a row; the next look goes on after them.
 PAGE = 5000
@@ -37,6 +46,9 @@ UNATTENDED = (
 OPEN_WAITS: tuple[ColumnElement[bool], ...] = (
     select(C.child_execution_id).where(C.execution_id == E.id).exists(),
     select(A.id).where(A.execution_id == E.id, A.status == ApprovalStatus.OPEN).exists(),
+    select(W.id)
+    .where(W.execution_id == E.id, W.status.in_([WaitStatus.WAITING.value, WaitStatus.RESUMING.value]))
+    .exists(),
     # Nothing of ours answers it: whoever was asked does, over the API.
     select(J.node_id)
     .where(

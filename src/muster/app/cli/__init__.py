@@ -20,6 +20,7 @@ from muster.app.cli.schedules import schedules
 from muster.app.cli.secrets import secrets
 from muster.app.cli.serving import serve
 from muster.app.cli.triggers import triggers
+from muster.app.cli.waits import waits
 
 _EPILOGUE = (
     "Exit codes: 0 all is well; 1 what was checked is wrong (an invalid definition, an expression that "
@@ -51,6 +52,7 @@ app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")
 app.add_typer(idempotency, name="idempotency")
 app.add_typer(schedules, name="schedules")
+app.add_typer(waits, name="waits")
 app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(secrets, name="secrets")

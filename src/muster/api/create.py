@@ -58,6 +58,7 @@ from muster.definitions.library import Invalid, NotFound
 from muster.definitions.pointers import child
 from muster.definitions.ports import PathTaken, Stale, Taken
 from muster.definitions.trigger_library import Unfit
+from muster.definitions.wall_clock import UnknownZone
 from muster.engine.control import Conflict
 from muster.engine.ports import NotWritten
 from muster.model.problems import AuthorError, Problem
@@ -133,6 +134,7 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         BuiltIn: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         Unfit: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
+        UnknownZone: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         InUse: _answering(lambda error: Refused(Code.CONFLICT, f"{error.key!r} is in use, so it stays.")),
         NotConfigured: _answering(lambda error: Refused(Code.NOT_CONFIGURED, str(error))),
         BadCursor: _answering(lambda error: Refused(Code.INVALID_CURSOR, "No list has given this cursor.")),

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import cast
-from zoneinfo import ZoneInfo
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.scalars import as_id, as_whole
-from muster.definitions.wall_clock import moment_of
+from muster.definitions.wall_clock import moment_of, zone_named
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.workflow import Schedule
 
@@ -212,13 +211,14 @@ def end_of(schedule: Schedule) -> datetime | None:
 
 def last_moment_in(text: str, timezone: str) -> datetime:
     """The same as `moment_in`; of a day without a time, its last moment there."""
-    if not _is_day(text):
+    if not is_day(text):
         return moment_in(text, timezone)
     next_day = datetime.fromisoformat(text) + timedelta(days=1)
     return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
 
 
-def _is_day(text: str) -> bool:
+def is_day(text: str) -> bool:
+    """Whether this is a day, without a time."""
     try:
         date.fromisoformat(text)
     except ValueError:
@@ -228,9 +228,9 @@ def _is_day(text: str) -> bool:
 
 def moment_in(text: str, timezone: str) -> datetime:
     """A moment from ISO 8601, in UTC; without an offset it is local to the zone. Raises `ValueError`, and
-    `OverflowError` for what the calendar does not have in UTC."""
+    `OverflowError` for what the calendar does not have in UTC, and `UnknownZone`."""
     moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC) if moment.tzinfo else moment_of(moment, ZoneInfo(timezone))
+    return moment.astimezone(UTC) if moment.tzinfo else moment_of(moment, zone_named(timezone))
 
 
 def schedule_block(schedule: Schedule) -> JsonObject:

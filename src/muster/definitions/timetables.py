@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from muster.definitions.cron import Cron, parse_cron
 from muster.definitions.schedules import end_of, start_of
-from muster.definitions.wall_clock import change_between, moment_of, offset_at, shown_at
+from muster.definitions.wall_clock import change_between, moment_of, offset_at, shown_at, zone_named
 from muster.model.workflow import Schedule
 
 # What intervals are counted from if nothing else is said.
@@ -71,8 +71,8 @@ class Timetable:
 
 
 def timetable(schedule: Schedule) -> Timetable:
-    """The times of a schedule that has no error."""
-    zone = ZoneInfo(schedule.timezone)
+    """The times of a schedule that has no error. Raises `UnknownZone`."""
+    zone = zone_named(schedule.timezone)
     start, end = start_of(schedule), end_of(schedule)
     occurrences: _Occurrences
     if schedule.cron_expression is not None:

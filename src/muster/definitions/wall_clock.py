@@ -9,6 +9,19 @@ from zoneinfo import ZoneInfo
 _SECOND = timedelta(seconds=1)
 
 
+class UnknownZone(Exception):
+    """No zone has this name, or none has it any more."""
+
+
+def zone_named(name: str) -> ZoneInfo:
+    """Raises `UnknownZone`: what was known when it was saved may have been renamed since, or not be known
+    where this runs."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise UnknownZone(f"The schedule's zone {name[:100]!r} is not known here: give it another") from None
+
+
 def shown_at(moment: datetime, zone: ZoneInfo) -> datetime:
     """What the clock shows at a moment."""
     return moment.astimezone(zone).replace(tzinfo=None, fold=0)

@@ -13,7 +13,7 @@ from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find, whole
 from muster.engine.keeping import answers_of, answers_to_keep, history_kept
-from muster.engine.limits import limit_of
+from muster.engine.limits import limit_of, limit_of_occurrence
 from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
 from muster.engine.programs import Programs
 from muster.engine.search import FOUND_BY, terms_of
@@ -228,9 +228,9 @@ class Actions:
     async def _limit(self, found: ExecutionDetail, version_id: int) -> Limit | None:
         """The limit that it comes under, by what it was started with, large or not. Raises
         `BadConcurrencyKey`."""
-        concurrency = (await self._programs.of(version_id)).concurrency
+        concurrency, starter = (await self._programs.of(version_id)).concurrency, found.row.trigger_id
         if concurrency is None:
-            return None
+            return None if starter is None else limit_of_occurrence(starter, found.given)
         given = await whole(self._records, found.row.id, found.given)
         assert isinstance(given, dict), "a context is an object"
         return limit_of(concurrency, found.row.workflow_id, given, found.row.started_at)

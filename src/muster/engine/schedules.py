@@ -1,7 +1,6 @@
 """Schedules: what people do with them, and the pass that starts what is due."""
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from muster.definitions.library import Library, NotFound
 from muster.definitions.timetables import timetable
 from muster.engine.control import Conflict, Control, Start
 from muster.engine.firing import MISSED_AFTER, DueSchedule, Plan, plan
-from muster.engine.ports import Begun, Limit
+from muster.engine.limits import limit_of_occurrence
+from muster.engine.ports import Begun
 from muster.kit.ids import Ids
 from muster.model.access import Caller, How, Role
 from muster.model.json import JsonObject
@@ -230,8 +230,8 @@ class Scheduling:
         return tuple(zip(times, begun, strict=True))
 
     async def _backfilled(self, kept: StoredSchedule, time: datetime, actor: Caller, now: datetime) -> Begun:
-        limit = None if kept.schedule.overlap == "allow" else one_after_another(kept.id)
         key, start = occurrence(kept, time, now), _start(kept, time, "backfill")
+        limit = limit_of_occurrence(kept.id, start.context)
         return await self._control.start(start, actor, key, kept.id, limit)
 
     async def _own(self, schedule_id: str, actor: Caller) -> StoredSchedule:
@@ -304,8 +304,8 @@ class FiringPass:
 
     async def _try(self, kept: StoredSchedule, time: datetime, at: datetime) -> tuple[str, str | None]:
         """Start one occurrence. Says what became of it, and why it could not be started, if so."""
-        limit = one_after_another(kept.id) if kept.schedule.overlap == "queue" else None
         key, start = occurrence(kept, time, at), _start(kept, time, "due")
+        limit = limit_of_occurrence(kept.id, start.context)
         try:
             begun = await self._control.start(start, _clock_itself(kept), key, kept.id, limit)
         except (Conflict, NotFound, AuthorError) as refused:
@@ -341,11 +341,6 @@ def occurrence(kept: StoredSchedule, time: datetime, now: datetime) -> Once:
     return once(kept.institute_id, kept.workflow_id, parts, expires_at=max(time, now) + KNOWN_FOR)
 
 
-def one_after_another(schedule_id: str) -> Limit:
-    """One of a schedule's executions is under way at once; the others are queued."""
-    return Limit(hashlib.sha256(f"schedule\n{schedule_id}".encode()).hexdigest(), 1)
-
-
 def _start(kept: StoredSchedule, time: datetime, reason: str) -> Start:
     shown = timetable(kept.schedule).shown(time)
     payload: JsonObject = {
@@ -355,6 +350,7 @@ def _start(kept: StoredSchedule, time: datetime, reason: str) -> Start:
         "localTime": shown.isoformat(),
         "timezone": kept.schedule.timezone,
         "reason": reason,
+        "overlap": kept.schedule.overlap,
     }
     return Start(kept.workflow_id, {"_trigger": payload})
 

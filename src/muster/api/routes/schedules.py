@@ -28,7 +28,7 @@ from muster.api.schedule_shapes import (
 )
 from muster.api.strict import StrictRoute
 from muster.definitions.problems import Problems
-from muster.definitions.schedules import last_moment_in, moment_in, read_schedule
+from muster.definitions.schedules import is_day, last_moment_in, moment_in, read_schedule
 from muster.definitions.timetables import EPOCH, timetable
 from muster.engine.ports import Begun
 from muster.engine.schedules import MOST_BACKFILLED
@@ -234,7 +234,15 @@ async def run_schedule(request: Request, id: Id, caller: Operator, parts: Given)
 @router.get(
     f"{PATH}/{{id}}/next",
     summary="Say when a schedule fires next",
-    **described(NextTimes, Code.NOT_FOUND, Code.INVALID_PARAMETER, Code.UNAVAILABLE, role=Role.VIEWER),
+    **described(
+        NextTimes,
+        Code.NOT_FOUND,
+        Code.CONFLICT,
+        Code.INVALID_PARAMETER,
+        Code.UNAVAILABLE,
+        role=Role.VIEWER,
+        notes="Not if its zone is not known any more (409).",
+    ),
 )
 async def next_times(
     id: Id, caller: Viewer, parts: Given, count: Annotated[int, Query(ge=1, le=MOST_SHOWN)] = 5
@@ -263,6 +271,8 @@ async def backfill(id: Id, request: Request, caller: Operator, parts: Given) -> 
     first = _moment(body.from_, schedule, "/from")
     last = _moment(body.to, schedule, "/to", last_moment_in)
     now = parts.clock.now()
+    if is_day(body.to) and _moment(body.to, schedule, "/to") <= now < last:
+        last = now  # today, as far as it is over
     if first < EPOCH:
         raise wrong("/from", f"`from` is too early: nothing is filled up before {EPOCH:%Y-%m-%d}.")
     if last < first:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import pairwise
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, func, select, update
 
 from clocks import NOON, ShiftedClock
 from muster.definitions.check import check
+from muster.engine.at_hand import AtHand
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Opener, Outcome, Suspend
@@ -30,7 +31,13 @@ from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.dialect import insert_rows
 from muster.store.executions import ExecutionRepository
-from muster.store.tables import node_execution, workflow, workflow_execution, workflow_version
+from muster.store.tables import (
+    execution_signal,
+    node_execution,
+    workflow,
+    workflow_execution,
+    workflow_version,
+)
 from polling import until
 
 # Longer than any test: who is to lose a lease has it moved.
@@ -118,18 +125,19 @@ class House:
         clock: Clock | None = None,
         most_driven: int = MOST_DRIVEN,
         ring: Callable[[], None] | None = None,
+        at_hand: AtHand | None = None,
     ) -> None:
         self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
         self.committer = GroupCommitter(database)
-        self.executions = ExecutionRepository(database, self.committer, LEASE)
+        self.executions = ExecutionRepository(database, self.committer, LEASE, light=at_hand is not None)
         self.programs: dict[int, Program] = {}
         pures = {"SET": set_fields, **pure_handlers()}
         waits = {"SLEEP": sleep, "ASK": ask, **wait_handlers()}
         self.openers: dict[str, Opener] = {}
         handlers = Handlers({"TELL": told.tell}, pures, waits, self.openers)
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
-        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0)
+        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, at_hand=at_hand)
         self.instance = Instance(
             Name(name, self.ids.new()),
             self.executions,
@@ -139,6 +147,7 @@ class House:
             LEASE,
             most_driven=most_driven,
             ring=ring,
+            at_hand=at_hand,
         )
 
     async def program(self, version_id: int) -> Program:
@@ -148,6 +157,10 @@ class House:
         """Make a definition known, as if it had been saved as version 1."""
         self.programs[1] = compile_program(definition, TYPES)
         await self.database.write(lambda connection: _save(connection, self.clock))
+
+    async def define_again(self, definition: Definition) -> None:
+        """Make one known that another house has saved in this database."""
+        self.programs[1] = compile_program(definition, TYPES)
 
     async def define_document(self, document: JsonObject) -> None:
         """Make a definition known as its author writes it: checked, then made ready."""
@@ -179,6 +192,11 @@ class House:
         """Let something reach an execution; False: it has ended."""
         sent = Sent(execution_id, kind, payload)
         return await self.database.write(lambda connection: put_signals(connection, [sent])[0])
+
+    async def signals_left(self, execution_id: str) -> int:
+        """How many are kept for it."""
+        found = select(func.count()).where(execution_signal.c.execution_id == execution_id)
+        return await self.database.read(lambda connection: connection.scalar(found) or 0)
 
     async def row(self, execution_id: str) -> dict[str, object]:
         found = select(workflow_execution).where(workflow_execution.c.id == execution_id)

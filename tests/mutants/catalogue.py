@@ -10,6 +10,8 @@ FIRING = "tests/scenario/test_firing.py"
 SIGNATURES = "tests/unit/auth/test_signatures.py"
 SCHEDULES = "tests/contract/test_schedules.py"
 CACHE = "tests/contract/test_cache.py"
+AT_HAND = "tests/contract/test_contexts_at_hand.py"
+IN_CACHE = "tests/contract/test_durability_in_a_cache.py"
 CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 
 # The four that everything else rests on: these run with the suite.
@@ -497,5 +499,40 @@ MUTANTS = [
         ".get(ending.execution_id) != ending.fence:",
         ".get(ending.execution_id) is None:",
         "tests/contract/test_long_lists_given_up.py gives_up_nothing and sqlite",
+    ),
+    Mutant(
+        "a context at hand is of the last owner, and parked",
+        "engine/cached_context.py",
+        "is_last = self.is_parked and self.version.fence == owned.fence - 1",
+        "is_last = True",
+        f"{AT_HAND} not_its_last_checkpoint and sqlite",
+    ),
+    Mutant(
+        "a context at hand is the last checkpoint",
+        "engine/cached_context.py",
+        'return is_last and self.state.get("seq") == owned.checkpoint_seq',
+        "return is_last",
+        f"{AT_HAND} not_its_last_checkpoint and sqlite",
+    ),
+    Mutant(
+        "what is gone on from in a cache is of the last owner",
+        "engine/cached_context.py",
+        "is_last = not self.is_parked and self.version.fence == owned.fence - 1",
+        "is_last = not self.is_parked",
+        f"{IN_CACHE} before_the_last and sqlite",
+    ),
+    Mutant(
+        "signals that a cache knows to be taken",
+        "engine/cached_context.py",
+        "signals=[signal for signal in owned.signals if signal.id not in taken],",
+        "signals=owned.signals,",
+        "tests/unit/engine/test_cached_context.py takes_no_signal_again",
+    ),
+    Mutant(
+        "what is asked about is journaled, whatever the durability",
+        "engine/live.py",
+        "asked = asks and any(row.node in asks for row in self.rows)",
+        "asked = False",
+        f"{IN_CACHE} unasked and sqlite",
     ),
 ]

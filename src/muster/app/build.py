@@ -24,6 +24,7 @@ from muster.api.metrics import TriggerMetrics
 from muster.api.parts import Parts
 from muster.api.rates import Rates
 from muster.api.topics import ExecutionsTopic
+from muster.app.cache import shared_cache
 from muster.app.catalogue import catalogue_with
 from muster.app.clocks import common_clock
 from muster.app.data import data_parts
@@ -182,6 +183,7 @@ async def opened(
         metrics.committing(lambda: committer.waiting)
         changes, streams = Changes(), Streams(settings.api.streams)
         instances = InstanceRepository(database)
+        shared = await stack.enter_async_context(shared_cache(settings.redis, registry))
         engine = await stack.enter_async_context(
             running_engine(
                 settings,
@@ -198,6 +200,7 @@ async def opened(
                 ScheduleMetrics(registry),
                 instances,
                 InstanceMetrics(registry).tell,
+                shared,
             )
         )
         if "engine" in settings.roles:
@@ -239,7 +242,7 @@ async def opened(
             authenticator=Authenticator(tokens, verifier, settings.insecure),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,
-            checks=checks(database, verifier),
+            checks=checks(database, verifier, shared),
             clock=clock,
             ids=ids,
             unavailable=(Unavailable,),

@@ -9,11 +9,14 @@ import httpx
 
 from muster.api.auth import refuse_to_bind
 from muster.app.build import CannotOpen, database_name, opened_storage, sqlite_file
+from muster.app.cache import answers, redis_name
 from muster.app.load import Loaded
 from muster.app.settings import Settings
+from muster.cache.redis import open_redis
 from muster.store.address import without_user
 
 _OLDEST = (3, 11)
+REDIS_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ async def examine(loaded: Loaded) -> list[Finding]:
         _ignored(loaded),
         _folder(settings),
         await _database(settings),
+        await _redis(settings),
         await _provider(settings),
         await _address(settings),
     ]
@@ -81,6 +85,18 @@ async def _database(settings: Settings) -> Finding:
             "Is it running, and are DB_URL, DB_USER and DB_PASSWORD right? `muster migrate` mends the schema."
         )
         return Finding("database", False, str(error), advice)
+
+
+async def _redis(settings: Settings) -> Finding:
+    url = settings.redis.url
+    if url is None:
+        return Finding("Redis", True, "none: contexts and locks are the database's")
+    place = redis_name(url.get_secret_value())
+    async with open_redis(url.get_secret_value(), REDIS_SECONDS) as redis:
+        if await answers(redis):
+            return Finding("Redis", True, place)
+    advice = "Is it running, and is REDIS_URL right? Without it everything goes on, from the database."
+    return Finding("Redis", False, f"{place} does not answer", advice)
 
 
 async def _provider(settings: Settings) -> Finding:

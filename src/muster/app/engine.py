@@ -10,6 +10,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Histogram
 
+from muster.app.cache import SharedCache
 from muster.app.instances import among_others, identity_of
 from muster.app.settings import Settings
 from muster.app.subworkflows import StartableWorkflows
@@ -104,19 +105,21 @@ async def running_engine(
     firing: FiringObserver,
     instances: Instances,
     counted: Callable[[Counts], None],
+    shared: SharedCache | None = None,
 ) -> AsyncIterator[Engine]:
     """Drive executions until the end of the block; nodes that run then may finish for a while.
 
     Without the role `engine` nothing is driven: what is started here is ready for instances that have it.
     """
     lease = timedelta(seconds=settings.engine.lease)
-    executions = ExecutionRepository(database, committer, lease)
+    name = Name(settings.instance_id, ids.new())
+    contexts = shared.contexts(name.owner, clock) if shared else None
+    executions = ExecutionRepository(database, committer, lease, light=contexts is not None)
     programs = Programs(partial(_document, workflows), catalogue.node_types)
     sub_workflow = SubWorkflow(StartableWorkflows(workflows, programs), ChildItems(database))
     handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})
     attempts = Attempts(handlers, executions, clock, random.random, lease, secrets)
-    driver = Driver(executions, attempts, clock, random.random, observer)
-    name = Name(settings.instance_id, ids.new())
+    driver = Driver(executions, attempts, clock, random.random, observer, contexts)
     # SQLite's folder has one owner, so whatever another name held there is held by nobody.
     alone = database.dialect_name == "sqlite"
     most = settings.engine.takeovers
@@ -132,6 +135,7 @@ async def running_engine(
         observer,
         most,
         ring=wake_ups.ring if wake_ups else None,
+        at_hand=contexts,
     )
     records = ExecutionRecords(database)
     control = Control(instance, records, library, programs, clock, ids)
@@ -171,6 +175,8 @@ async def running_engine(
             return
         loops = (instance, bulk_loop, firing_loop, housekeeping)
         running = [asyncio.create_task(each.run()) for each in loops]
+        if contexts:
+            running.append(asyncio.create_task(contexts.run(instance.doubt_leases)))
         try:
             yield engine
         finally:
@@ -182,6 +188,8 @@ async def running_engine(
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+            if contexts:
+                await contexts.close()
 
 
 async def _document(workflows: WorkflowRepository, version_id: int) -> JsonObject:

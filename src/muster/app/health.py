@@ -3,15 +3,22 @@ users."""
 
 from muster.api.auth import OidcVerifier
 from muster.api.parts import Check, Condition
+from muster.app.cache import SharedCache
 from muster.app.watched_database import WatchedDatabase
 from muster.store.database import Database, Unavailable
 from muster.store.migrations.runner import NewerSchema, pending
 
 
-def checks(database: WatchedDatabase, verifier: OidcVerifier | None) -> dict[str, Check]:
+def checks(
+    database: WatchedDatabase, verifier: OidcVerifier | None, shared: SharedCache | None
+) -> dict[str, Check]:
     """Each dependency, and how to ask it."""
     found = {"database": _database_check(database), "migrations": _migrations_check(database)}
-    return found if verifier is None else {**found, "openIdProvider": _provider_check(verifier)}
+    if verifier is not None:
+        found["openIdProvider"] = _provider_check(verifier)
+    if shared is not None:
+        found["redis"] = shared.check()
+    return found
 
 
 def _database_check(database: WatchedDatabase) -> Check:

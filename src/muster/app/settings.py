@@ -218,7 +218,21 @@ class KafkaSettings(Group):
 
 
 class RedisSettings(Group):
-    url: SecretStr | None = later(None, "A Redis that makes reads and locks faster.")
+    url: SecretStr | None = Field(
+        default=None,
+        description="`redis://…`, `rediss://…` or `unix://…`: a Redis that keeps contexts at hand; without"
+        " it, the database has them.",
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _is_address(cls, url: SecretStr | None) -> SecretStr | None:
+        if url is not None:
+            # Here, since it loads the client's library.
+            from muster.cache.redis import check_address
+
+            check_address(url.get_secret_value())
+        return url
 
 
 class ProducerSettings(Group):

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import assert_never
 
+from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.dedupe import settles
@@ -75,9 +76,11 @@ class Driver:
         clock: Clock,
         chance: Callable[[], float],
         observer: Observer | None = None,
+        at_hand: AtHand | None = None,
     ) -> None:
         self._executions = executions
         self._attempts = attempts
+        self._at_hand = at_hand or NothingAtHand()
         self._clock = clock
         self._chance = chance
         self._observer = observer or Nobody()
@@ -94,7 +97,7 @@ class Driver:
                 begun = self._announce(live, effects)
                 # Durable before anything follows from it; what parks or ends writes it with its checkpoint.
                 if live.owes_a_write or live.closing():
-                    await self._write(live, None)
+                    await self._keep(live)
                 if live.handed_on:
                     # What is said to have begun has to begin, or somebody would be asked about nothing.
                     effects = begun
@@ -249,6 +252,14 @@ class Driver:
         await self._write(live, checkpoint)
         return checkpoint
 
+    async def _keep(self, live: Live) -> None:
+        """Write what has happened; or, where that is enough, tell a cache of it."""
+        if not live.may_wait:
+            await self._write(live, None)
+        else:
+            live.owes_a_write = False
+            self._at_hand.stands(live, live.rows, None)
+
     async def _write(self, live: Live, checkpoint: Checkpoint | None) -> None:
         """Write down what is new; before that, end those who wait in vain because of it, if they are many."""
         closes = live.closing()
@@ -287,6 +298,7 @@ class Driver:
         )
         await write_until_written(self._executions, progress)
         self._observer.progressed(live, progress.rows, checkpoint)
+        self._at_hand.stands(live, progress.rows, checkpoint)
         live.written(progress)
         self._attempts.claiming.settled(live, progress.opens)
 
@@ -390,14 +402,21 @@ def _error(failure: Failure | None) -> JsonObject | None:
     return {"type": failure.type, "message": failure.message} if failure else None
 
 
-def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
-    """Where the execution stands, for whoever takes it up next."""
+def document_of(live: Live) -> JsonObject:
+    """All that is kept of it beside its context, for whoever takes it up next."""
     state = live.state
     document: JsonObject = {**encode(state), "outputs": state.outputs, "seq": live.seq}
     if kept := answers_to_keep(state, live.answers):
         document["answers"] = kept
     if live.began or live.failures:
         document |= history_to_keep(state.tokens, live.began, live.failures)
+    return document
+
+
+def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
+    """Where the execution stands, for whoever takes it up next."""
+    state = live.state
+    document = document_of(live)
     terms = _terms(live)
     if terms is not None:
         document[FOUND_BY] = digest_of(terms)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.drive import Driver
 from muster.engine.limits import limit_of
 from muster.engine.live import Live, begin
@@ -81,8 +82,10 @@ class Instance:
         most_takeovers: int = MOST_TAKEOVERS,
         most_driven: int = MOST_DRIVEN,
         ring: Callable[[], None] | None = None,
+        at_hand: AtHand | None = None,
     ) -> None:
         self._ring = ring or _nobody_hears
+        self._at_hand = at_hand or NothingAtHand()
         self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
         self._most_takeovers, self._most_driven = most_takeovers, most_driven
@@ -92,7 +95,7 @@ class Instance:
         self._program = program
         self._clock = clock
         self._observer = observer or Nobody()
-        self._taking = Taking(executions, program, clock, most_takeovers, self.look_now)
+        self._taking = Taking(executions, program, clock, most_takeovers, self.look_now, self._at_hand)
         self._has_ended_leases = False
         self._has_tried = False
         self._head_start_until = 0.0
@@ -156,6 +159,11 @@ class Instance:
     def hear_reached(self) -> None:
         """Another says that something has reached what this one holds."""
         self._signals.wake()
+
+    def doubt_leases(self) -> None:
+        """Ask the database now whose executions these are: somebody has reason to think that not all are this
+        instance's."""
+        self._leases.wake()
 
     async def notice(self) -> None:
         """Look for signals and for what is due now: somebody has left some."""
@@ -358,6 +366,7 @@ class Instance:
             live.hand_on()
         task = asyncio.create_task(self._drive(live, todo))
         driven = self._driven[live.facts.id] = _Driven(live, task, _loop_time())
+        self._at_hand.took(live)
         if live.takeovers:
             self._suspects[live.facts.id] = driven
 
@@ -378,6 +387,7 @@ class Instance:
             driven = self._driven.get(execution_id)
             if driven is not None and driven.live is live:
                 del self._driven[execution_id]
+            self._at_hand.let_go(live)
             if live.concerns_others:
                 self.look_now()
             if live.handed_on:

@@ -54,6 +54,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 MOST_FAILURES = 100
+MOST_UNWRITTEN = 200
 STOPS = (SignalKind.HOLD, SignalKind.CANCEL)
 
 
@@ -262,6 +263,16 @@ class Live:
         return waits and (token.node, token.visit) not in self.closed
 
     @property
+    def may_wait(self) -> bool:
+        """Whether what is noted may be lost with this process: the workflow says so, and nobody else has to
+        know of it."""
+        if not self.program.in_cache or self.opens or self.was_taken_over or self.handed_on:
+            return False
+        asks = self.program.asks
+        asked = asks and any(row.node in asks for row in self.rows)
+        return not asked and len(self.rows) < MOST_UNWRITTEN and self.closing() is None
+
+    @property
     def concerns_others(self) -> bool:
         """Whether others may have come due by what was written of this: its parent, its children, or who is
         queued behind it."""
@@ -298,6 +309,7 @@ def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         program.vars,
         new.parent_id,
         is_limited=new.limit is not None,
+        trigger_id=new.trigger_id,
     )
     live = Live(facts, FIRST_FENCE, program, State(), found_by=digest_of(new.terms))
     return live, live.happen(Started(new.context), new.started_at)
@@ -322,13 +334,14 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
         owned.parent_id,
         owned.depth,
         is_limited=may_be_limited(owned, program),
+        trigger_id=owned.trigger_id,
     )
     outputs = owned.state.get("outputs", {})
     seq = owned.state.get("seq", 0)
     assert isinstance(outputs, dict)
     assert isinstance(seq, int)
     state = decode(owned.state, owned.context, outputs)._replace(has_asides=owned.has_asides)
-    live = Live(facts, owned.fence, program, state, seq)
+    live = Live(facts, owned.fence, program, state, seq, rows=list(owned.unwritten), taken=dict(owned.taken))
     live.takeovers, live.claimed_at = owned.takeovers, owned.claimed_at
     live.answers = answers_of(owned.state)
     live.began, live.failures = history_of(owned.state)

@@ -1,7 +1,7 @@
 """What the engine needs kept for it, and how it hears of its own work."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
@@ -309,7 +309,9 @@ class OwnedExecution:
     """An execution as its new owner finds it: its last checkpoint and its journal, without the items of lists
     (see `Executions.done_items`). `has_asides`: somewhere in it an `Aside` stands for a large value.
     `claimed_at` is by the database's clock. `is_untouched`: nobody can have begun what its state has as
-    running."""
+    running. The checkpoint takes account of the journal up to `checkpoint_seq`; where this `is_light` it was
+    not read, see `Executions.checkpoints`. What a cache knew beyond the database: rows that are still
+    `unwritten`, and the signals that were `taken`, with their places."""
 
     id: str
     workflow_id: str
@@ -329,6 +331,23 @@ class OwnedExecution:
     trigger_id: str | None = None
     claimed_at: datetime | None = None
     is_untouched: bool = False
+    checkpoint_seq: int = 0
+    is_light: bool = False
+    unwritten: tuple[JournalRow, ...] = ()
+    taken: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCheckpoint:
+    """The part of an owned execution that may be large."""
+
+    context: JsonObject
+    state: JsonObject
+    has_asides: bool
+
+    def fill(self, owned: OwnedExecution) -> OwnedExecution:
+        has_asides = self.has_asides or owned.has_asides
+        return replace(owned, context=self.context, state=self.state, has_asides=has_asides, is_light=False)
 
 
 class Progress(NamedTuple):
@@ -411,12 +430,16 @@ class Executions(Protocol):
         ...
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
-        """Take executions whose time has come and that nobody owns."""
+        """Take executions whose time has come and that nobody owns. They may be light."""
         ...
 
     async def claim_abandoned(self, owner: str, limit: int, takeovers: int) -> Sequence[OwnedExecution]:
         """Take executions whose owner's lease has run out, and that were taken over so often before without
         having made progress since."""
+        ...
+
+    async def checkpoints(self, ids: Collection[str]) -> Mapping[str, "StoredCheckpoint"]:
+        """Contexts and states of executions that this owner has claimed. Raises `NotWritten`."""
         ...
 
     async def longest_suspected(self) -> int | None:

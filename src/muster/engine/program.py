@@ -43,7 +43,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`asks` are the nodes that are not repeated unasked where they may have been done."""
+    """`asks` are the nodes that are not repeated unasked where they may have been done. `in_cache`: what
+    nodes did may be lost with whoever did it, up to the last checkpoint or what a cache has."""
 
     graph: Graph
     steps: Mapping[str, Step]
@@ -54,6 +55,7 @@ class Program:
     workflow: str = ""
     asks: frozenset[str] = frozenset()
     concurrency: Concurrency | None = None
+    in_cache: bool = False
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -70,6 +72,7 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         workflow=definition.key or definition.name or "",
         asks=frozenset(node_id for node_id, step in steps.items() if _asks(step)),
         concurrency=compile_concurrency(definition.concurrency),
+        in_cache=definition.durability == "cache",
     )
 
 

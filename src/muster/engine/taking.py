@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
+from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.live import Live, may_be_limited, take_over, with_values
 from muster.engine.ports import (
     Checkpoint,
@@ -44,7 +45,9 @@ class Taking:
         clock: Clock,
         most_takeovers: int,
         tell: Callable[[], None],
+        at_hand: AtHand | None = None,
     ) -> None:
+        self._at_hand = at_hand or NothingAtHand()
         self._executions, self._program, self._clock = executions, program, clock
         self._most_takeovers, self._tell = most_takeovers, tell
         self._unloadable: set[int] = set()
@@ -55,6 +58,11 @@ class Taking:
         ready: list[TakenUp] = []
         unread: list[OwnedExecution] = []
         unloaded: list[OwnedExecution] = []
+        try:
+            taken = await self._at_hand.filled(taken, self._executions)
+        except NotWritten:
+            await self._put_off(taken, UNREAD_PAUSE, is_takeover)
+            return []
         for version, same in _by_version(taken).items():
             try:
                 program = await self._found_program(version)
@@ -64,6 +72,8 @@ class Taking:
             if program is None:
                 unloaded += same
                 continue
+            if program.in_cache and is_takeover:
+                same = list(await self._at_hand.recovered(same))
             for owned in same:
                 try:
                     ready.append(await self._taken_over(owned, program))

@@ -44,6 +44,7 @@ class Facts:
     parent_id: str | None = None
     depth: int = 0
     is_limited: bool = False
+    trigger_id: str | None = None
 
 
 def scope_of(facts: Facts, state: State, now: datetime, place: str = "", attempt: int = 1) -> Scope:

@@ -45,12 +45,16 @@ class Breaker:
         """Whether it is left alone."""
         return self._again is not None
 
+    @property
+    def rests(self) -> bool:
+        """Whether whoever asked now would be told `Left`."""
+        return self._again is not None and (self._probing or _now() < self._again)
+
     async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
         """What `work` comes to. Raises `Left`."""
-        probes = self._again is not None
-        if probes and (self._probing or _now() < (self._again or 0.0)):
+        if self.rests:
             raise Left(f"{self._name} is left alone")
-        self._probing = probes
+        self._probing = probes = self.is_open
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await work()

@@ -1,6 +1,6 @@
 """A large value that is kept beside its execution, and what stands in its place until somebody reads it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from muster.model.json import Json, JsonObject
 
@@ -36,6 +36,35 @@ def asides_in(value: Json) -> Iterator[Aside]:
         for member in value.values():
             if isinstance(member, dict):
                 yield from asides_in(member)
+
+
+def places_of(value: Json, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where `asides_in` finds them."""
+    if isinstance(value, Aside):
+        yield above
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            if isinstance(member, dict):
+                yield from places_of(member, (*above, name))
+
+
+def with_asides(columns: dict[str, Json], places: Sequence[Sequence[str]] | None) -> dict[str, Json]:
+    """The columns of a row as they were read, with what stands for values in their places."""
+    for *above, name in places or ():
+        inside: Json = columns
+        for key in above:
+            assert isinstance(inside, dict)
+            inside = inside[key]
+        assert isinstance(inside, dict)
+        mark = inside[name]
+        assert isinstance(mark, dict)
+        kept = mark[MARK]
+        assert isinstance(kept, dict)
+        sha256, size = kept["sha256"], kept["size"]
+        assert isinstance(sha256, str)
+        assert isinstance(size, int)
+        inside[name] = Aside(sha256, size)
+    return columns
 
 
 def linked(execution_id: str, value: Json) -> Json:

@@ -21,12 +21,11 @@ from sqlalchemy import (
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import FIRST_FENCE, JournalRow, OwnedExecution, Signal, SignalKind
 from muster.engine.state import ExecutionStatus
-from muster.model.aside import asides_in
+from muster.model.aside import asides_in, with_asides
 from muster.model.json import JsonObject
 from muster.store.answers import FREE_TO_TAKE
 from muster.store.dialect import Claim, insert_rows, now, utc_now
 from muster.store.journal import journal_of
-from muster.store.large_values import with_asides
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 from muster.store.types import UtcTime
 
@@ -167,6 +166,7 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         trigger_id=row.trigger_id,
         claimed_at=row.updated_at,
         is_untouched=is_untouched(row),
+        checkpoint_seq=row.checkpoint_seq,
     )
 
 

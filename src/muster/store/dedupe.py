@@ -12,12 +12,12 @@ from sqlalchemy import BindParameter, Connection, Row, Select, and_, bindparam, 
 
 from muster.engine.ports import COMPENSATION, DoneBefore, NodeClaim, NodeDone, NodeReleased, Standing
 from muster.engine.state import FINAL
-from muster.model.aside import asides_in, filled
+from muster.model.aside import asides_in, filled, with_asides
 from muster.model.execution import NodeStatus
 from muster.model.json import Json
 from muster.store.committer import Locks
 from muster.store.dialect import insert_new, lock_rows, now, update_rows
-from muster.store.large_values import read_values, with_asides
+from muster.store.large_values import read_values
 from muster.store.tables import node_dedupe, node_execution, workflow_execution
 
 D = node_dedupe.c

@@ -331,6 +331,7 @@ class Claim:
         values: Mapping[str, object],
         returning: Sequence[ColumnElement[Any]],
     ) -> None:
+        self._made_of = table, chosen, values
         key = tuple_(*table.primary_key.columns)
         self._free = chosen.with_for_update(skip_locked=True)
         # As a CTE it is looked up once; as a mere subquery PostgreSQL may do so again, and take too many.
@@ -339,6 +340,10 @@ class Claim:
         locked = key.in_(bindparam("locked", expanding=True))
         self._changed_where_locked = update(table).where(locked).values(values)
         self._as_they_are = select(*returning).where(locked)
+
+    def giving(self, returning: Sequence[ColumnElement[Any]]) -> "Claim":
+        """The same that gives back other columns."""
+        return Claim(*self._made_of, returning)
 
     def run(self, connection: Connection, **given: object) -> Sequence[Row[Any]]:
         if connection.dialect.name != "mariadb":

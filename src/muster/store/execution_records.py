@@ -9,12 +9,13 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, literal_column, o
 from muster.engine.items import NOT_AN_ITEM
 from muster.engine.ports import COMPENSATION, SignalKind
 from muster.engine.state import ExecutionStatus
+from muster.model.aside import with_asides
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, NodeStatus, Wanted, WantedNodes
 from muster.model.json import Json, JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
 from muster.store.finding import started_before, started_from, with_tag, with_value
-from muster.store.large_values import output_of, read_part, read_values, with_asides
+from muster.store.large_values import output_of, read_part, read_values
 from muster.store.paging import read_page
 from muster.store.tables import (
     ID_LENGTH,

@@ -28,6 +28,7 @@ from muster.engine.ports import (
     Progress,
     Signal,
     Standing,
+    StoredCheckpoint,
 )
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
@@ -54,6 +55,7 @@ from muster.store.finding import replace_terms, write_tags_and_terms
 from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
 from muster.store.journal import owns, write_fenced
 from muster.store.large_values import OF_EXECUTIONS, Laying, read_values
+from muster.store.light_claims import read_checkpoints, take_lightly
 from muster.store.limits import StartingLimited, look_again, look_later
 from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
 from muster.store.once import Claims, asks_for_a_key
@@ -198,8 +200,11 @@ def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
 class ExecutionRepository:
     """`engine.ports.Executions` on a database."""
 
-    def __init__(self, database: Database, committer: GroupCommitter, lease: timedelta) -> None:
-        self._database, self._committer, self._lease = database, committer, lease
+    def __init__(
+        self, database: Database, committer: GroupCommitter, lease: timedelta, light: bool = False
+    ) -> None:
+        """`light`: what is claimed because it is due comes without its checkpoint."""
+        self._database, self._committer, self._lease, self._light = database, committer, lease, light
         self._starting, self._starting_once = Starting(lease), Starting(lease, Locks.KEYS)
         self._progressing = Progressing()
         self._starting_limited, self._claiming = StartingLimited(lease), ClaimingNodes()
@@ -281,10 +286,15 @@ class ExecutionRepository:
         await self._write(lambda connection: put_off(connection, fences, pause, uncount))
 
     async def claim_due(self, owner: str, limit: int) -> Sequence[OwnedExecution]:
+        if self._light:
+            return await self._write(partial(take_lightly, owner=owner, limit=limit, lease=self._lease))
         return await self._claim(DUE, owner, limit)
 
     async def claim_abandoned(self, owner: str, limit: int, takeovers: int) -> Sequence[OwnedExecution]:
         return await self._claim(ABANDONED, owner, limit, before=takeovers)
+
+    async def checkpoints(self, ids: Collection[str]) -> Mapping[str, StoredCheckpoint]:
+        return await self._read(partial(read_checkpoints, ids=ids))
 
     async def longest_suspected(self) -> int | None:
         return await self._read(lambda connection: connection.scalar(SUSPECTED, {"at": now(connection)}))

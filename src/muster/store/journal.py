@@ -13,11 +13,12 @@ from sqlalchemy import Connection, Dialect, Row
 
 from muster.engine.ports import JournalRow, Progress
 from muster.engine.state import FINAL
+from muster.model.aside import with_asides
 from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
 from muster.store.database import CLOCK, needs_transaction
 from muster.store.dialect import lock_rows, upsert
-from muster.store.large_values import OF_JOURNAL, Laying, with_asides
+from muster.store.large_values import OF_JOURNAL, Laying
 from muster.store.postgres import documents, overwriting, quoted, record, run
 from muster.store.tables import node_execution, workflow_execution
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, exists, literal, select
 
-from muster.model.aside import LARGE, MARK, Aside
+from muster.model.aside import LARGE, Aside, with_asides
 from muster.model.json import Json
 from muster.store.dialect import insert_new
 from muster.store.tables import large_value
@@ -148,25 +148,6 @@ def _parts(execution_id: str, sha256: str, value: bytes) -> Iterator[dict[str, o
             "size": len(value),
             "data": value[start : start + PART],
         }
-
-
-def with_asides(columns: dict[str, Json], places: Sequence[Sequence[str]] | None) -> dict[str, Json]:
-    """The columns of a row as they were read, with what stands for values in their places."""
-    for *above, name in places or ():
-        inside: Json = columns
-        for key in above:
-            assert isinstance(inside, dict)
-            inside = inside[key]
-        assert isinstance(inside, dict)
-        mark = inside[name]
-        assert isinstance(mark, dict)
-        kept = mark[MARK]
-        assert isinstance(kept, dict)
-        sha256, size = kept["sha256"], kept["size"]
-        assert isinstance(sha256, str)
-        assert isinstance(size, int)
-        inside[name] = Aside(sha256, size)
-    return columns
 
 
 def output_of(output: Json, aside: Sequence[Sequence[str]] | None) -> Json:

@@ -24,12 +24,14 @@ from muster.engine.bulk import (
 )
 from muster.engine.control import Conflict
 from muster.engine.letters import DeadLetters, LetterStatus, WantedLetters, redrivers
+from muster.engine.resending import Resending
 from muster.engine.state import ExecutionStatus, Failure
 from muster.model.access import Caller, How, Role
 from muster.model.execution import Wanted
 from muster.model.stored import Page
 from muster.store.acts import ExecutionActs
 from muster.store.bulk_jobs import BulkJobRepository
+from muster.store.bus import EmbeddedBus
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dead_letters import DeadLetterRepository
@@ -58,7 +60,9 @@ class Desk:
         self.jobs = BulkJobRepository(database, LEASE)
         known = cast("Any", library)
         self.actions = Actions(records, acts, known, programs, house.clock, house.ids, _nothing)
-        self.letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(self.actions))
+        bus = EmbeddedBus(database, committer, owner, owner, LEASE)
+        kept = DeadLetterRepository(database, committer)
+        self.letters = DeadLetters(kept, redrivers(self.actions, Resending(bus, kept)))
         self.bulk = Bulk(self.jobs, house.ids, lambda: None)
         instance = owner.partition("/")[0]
         trouble = (Unavailable, CommitUnknown)

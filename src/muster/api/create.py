@@ -27,6 +27,7 @@ from muster.api.routes import (
     approvals,
     audit,
     bulk_jobs,
+    bus_messages,
     callbacks,
     dead_letters,
     deliveries,
@@ -71,6 +72,7 @@ _REGISTRIES = (sources, queries, actions, secrets)
 _WEB = (
     firing,
     triggers,
+    bus_messages,
     node_types,
     templates,
     diagrams,

@@ -106,6 +106,7 @@ def _needs(role: Role) -> Callable[[Request], Awaitable[Caller]]:
 
 
 Viewer = Annotated[Caller, Depends(_needs(Role.VIEWER))]
+Producer = Annotated[Caller, Depends(_needs(Role.PRODUCER))]
 Operator = Annotated[Caller, Depends(_needs(Role.OPERATOR))]
 Editor = Annotated[Caller, Depends(_needs(Role.EDITOR))]
 Admin = Annotated[Caller, Depends(_needs(Role.ADMIN))]

@@ -18,6 +18,7 @@ from muster.definitions.library import Library
 from muster.definitions.trigger_library import TriggerLibrary
 from muster.engine.actions import Actions
 from muster.engine.bulk import Bulk
+from muster.engine.bus import Publisher
 from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.instances import Instances
@@ -106,6 +107,7 @@ class Parts:
     instances: Instances
     approving: Approving
     waiting: EventWaiting
+    bus: Publisher
     triggers: TriggerLibrary
     triggering: Triggering
     authenticator: Authenticator

@@ -40,6 +40,7 @@ class Code(StrEnum):
     NOT_CONFIGURED = "NOT_CONFIGURED"
     UNAVAILABLE = "UNAVAILABLE"
     OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN"
+    BUS_UNAVAILABLE = "BUS_UNAVAILABLE"
     PROVIDER_UNAVAILABLE = "PROVIDER_UNAVAILABLE"
     TOO_MANY_STREAMS = "TOO_MANY_STREAMS"
 
@@ -73,6 +74,10 @@ MEANINGS: Mapping[Code, tuple[int, str]] = {
         "The database cannot be reached, or not be written. Nothing was written; try again.",
     ),
     Code.OUTCOME_UNKNOWN: (503, "The database left during the commit: look before you repeat."),
+    Code.BUS_UNAVAILABLE: (
+        503,
+        "The bus did not confirm: messages may be there or not.",
+    ),
     Code.TOO_MANY_STREAMS: (503, "No further stream of events is taken now; `Retry-After` says when."),
     Code.PROVIDER_UNAVAILABLE: (503, "The OpenID provider has never been reached: no token can be checked."),
 }

@@ -24,6 +24,7 @@ from muster.api.metrics import TriggerMetrics
 from muster.api.parts import Parts
 from muster.api.rates import Rates
 from muster.api.topics import ExecutionsTopic
+from muster.app.bus import consuming_events, opened_bus
 from muster.app.cache import shared_cache
 from muster.app.catalogue import catalogue_with
 from muster.app.clocks import common_clock
@@ -41,9 +42,11 @@ from muster.app.watched_database import WatchedDatabase
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
 from muster.definitions.trigger_library import TriggerLibrary
+from muster.engine.bus import BadClient, Bus
 from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.handlers import Handlers, for_every_type
+from muster.engine.message_triggers import MessageTriggers
 from muster.engine.observer import EXECUTIONS, Announcing, Several
 from muster.engine.trigger_cache import KeptStartables
 from muster.engine.triggering import Triggering
@@ -164,6 +167,7 @@ async def opened(
         registry = _registry(settings)
         committer = GroupCommitter(database, observe=CommitMetrics(registry).observe)
         stack.push_async_callback(committer.close)
+        bus = await stack.enter_async_context(_bus(settings, database, committer, ids))
         deliveries = DeliveryRepository(database, committer)
         web = await stack.enter_async_context(web_client(settings))
         effects = await stack.enter_async_context(
@@ -189,6 +193,7 @@ async def opened(
                 settings,
                 database,
                 committer,
+                bus,
                 storage.workflows,
                 library,
                 catalogue,
@@ -206,6 +211,19 @@ async def opened(
         if "engine" in settings.roles:
             await stack.enter_async_context(checking_itself(database, registry))
         metrics.driving(engine.driving)
+        triggering = Triggering(startables, engine.control, TriggerMetrics(registry).told)
+        consumer = await stack.enter_async_context(
+            consuming_events(
+                settings,
+                bus,
+                # In this order: who waits for a message comes before what it starts.
+                [MessageTriggers(startables, triggering, clock)],
+                [kept_triggers.topics],
+                database,
+                clock,
+                registry,
+            )
+        )
         verifier = _verifier(settings, audience, http, clock)
         tokens = TokenVerifier(storage.tokens.find, clock, uses.note)
         parts = Parts(
@@ -237,12 +255,13 @@ async def opened(
                 WaitMetrics(registry),
             ),
             callback_secrets=callback_secrets(settings.callbacks),
+            bus=bus,
             triggers=TriggerLibrary(kept_triggers, library, ids, token_bytes, startables.forget),
-            triggering=Triggering(startables, engine.control, TriggerMetrics(registry).told),
+            triggering=triggering,
             authenticator=Authenticator(tokens, verifier, settings.insecure),
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,
-            checks=checks(database, verifier, shared),
+            checks=checks(database, verifier, shared, bus if settings.kafka.bootstrap_servers else None),
             clock=clock,
             ids=ids,
             unavailable=(Unavailable,),
@@ -255,6 +274,7 @@ async def opened(
         )
 
         def retire() -> None:
+            consumer.retire()
             engine.retire()
             streams.close()
 
@@ -344,6 +364,17 @@ def database_name(settings: Settings) -> str:
     """Where the data is, for people; without its password."""
     url = settings.database.url
     return f"SQLite in {settings.data_dir / FILE_NAME}" if url is None else masked(url.get_secret_value())
+
+
+@asynccontextmanager
+async def _bus(
+    settings: Settings, database: Database, committer: GroupCommitter, ids: Ids
+) -> AsyncIterator[Bus]:
+    try:
+        async with opened_bus(settings, database, committer, ids) as bus:
+            yield bus
+    except BadClient as error:
+        raise CannotOpen(f"Kafka's client cannot be made as `kafka.client` says: {error}.") from None
 
 
 def _claimed(folder: Path) -> DataFolder:

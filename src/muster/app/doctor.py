@@ -9,10 +9,12 @@ import httpx
 
 from muster.api.auth import refuse_to_bind
 from muster.app.build import CannotOpen, database_name, opened_storage, sqlite_file
+from muster.app.bus import kafka_of
 from muster.app.cache import answers, redis_name
 from muster.app.load import Loaded
 from muster.app.settings import Settings
 from muster.cache.redis import open_redis
+from muster.engine.bus import BadClient, BusAway
 from muster.store.address import without_user
 
 _OLDEST = (3, 11)
@@ -38,6 +40,7 @@ async def examine(loaded: Loaded) -> list[Finding]:
         _folder(settings),
         await _database(settings),
         await _redis(settings),
+        await _kafka(settings),
         await _provider(settings),
         await _address(settings),
     ]
@@ -97,6 +100,25 @@ async def _redis(settings: Settings) -> Finding:
             return Finding("Redis", True, place)
     advice = "Is it running, and is REDIS_URL right? Without it everything goes on, from the database."
     return Finding("Redis", False, f"{place} does not answer", advice)
+
+
+async def _kafka(settings: Settings) -> Finding:
+    brokers = settings.kafka.bootstrap_servers
+    if not brokers:
+        return Finding("Kafka", True, "none: the bus is in the database")
+    shown = ",".join(map(without_user, brokers))
+    try:
+        bus = kafka_of(settings.kafka, settings.instance_id)
+    except BadClient as error:
+        return Finding("Kafka", False, str(error), "Mend what `kafka.client` says.")
+    try:
+        await bus.check()
+    except BusAway as error:
+        advice = "Is it running, and are KAFKA_BOOTSTRAP_SERVERS and `kafka.client` right?"
+        return Finding("Kafka", False, f"{shown}: {error}", advice)
+    finally:
+        await bus.close()
+    return Finding("Kafka", True, shown)
 
 
 async def _provider(settings: Settings) -> Finding:

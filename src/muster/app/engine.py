@@ -10,6 +10,7 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry, Histogram
 
+from muster.app.bus import made_bus
 from muster.app.cache import SharedCache
 from muster.app.instances import among_others, identity_of
 from muster.app.settings import Settings
@@ -19,6 +20,7 @@ from muster.definitions.library import Library
 from muster.engine.actions import Actions
 from muster.engine.attempt import Attempts
 from muster.engine.bulk import Bulk, BulkPass
+from muster.engine.bus import Publisher
 from muster.engine.control import Control
 from muster.engine.drive import Driver
 from muster.engine.following import Following
@@ -31,6 +33,7 @@ from muster.engine.masking import Secrets
 from muster.engine.observer import Observer
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
+from muster.engine.resending import Resending
 from muster.engine.schedules import FiringObserver, FiringPass, Scheduling
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
@@ -94,6 +97,7 @@ async def running_engine(
     settings: Settings,
     database: Database,
     committer: GroupCommitter,
+    bus: Publisher,
     workflows: WorkflowRepository,
     library: Library,
     catalogue: Catalogue,
@@ -142,7 +146,8 @@ async def running_engine(
     following = Following(ExecutionSightings(database), programs.of)
     acts = ExecutionActs(committer)
     actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
-    letters = DeadLetters(DeadLetterRepository(database, committer), redrivers(actions))
+    kept_letters = DeadLetterRepository(database, committer)
+    letters = DeadLetters(kept_letters, redrivers(actions, Resending(bus, kept_letters)))
     jobs = BulkJobRepository(database, lease)
     earlier = "" if alone else f"{settings.instance_id}/"
     trouble = (Unavailable, CommitUnknown, NotWritten)
@@ -207,9 +212,14 @@ async def _timetable(bulk: BulkPass) -> float:
 
 @asynccontextmanager
 async def dead_letters(
-    database: Database, workflows: WorkflowRepository, templates: TemplateRepository, catalogue: Catalogue
+    settings: Settings,
+    database: Database,
+    workflows: WorkflowRepository,
+    templates: TemplateRepository,
+    catalogue: Catalogue,
 ) -> AsyncIterator[DeadLetters]:
-    """Dead letters beside an instance that may be running elsewhere: it finds what was tried again."""
+    """Dead letters beside an instance that may be running elsewhere: it finds what was tried again. Raises
+    `BadClient`."""
 
     async def notice() -> None:
         """Nobody drives executions here."""
@@ -221,6 +231,8 @@ async def dead_letters(
     acts, records = ExecutionActs(committer), ExecutionRecords(database)
     actions = Actions(records, acts, library, programs, clock, ids, notice)
     try:
-        yield DeadLetters(DeadLetterRepository(database, committer), redrivers(actions))
+        async with made_bus(settings, database, committer, ids) as bus:
+            kept = DeadLetterRepository(database, committer)
+            yield DeadLetters(kept, redrivers(actions, Resending(bus, kept)))
     finally:
         await committer.close()

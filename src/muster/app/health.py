@@ -5,12 +5,16 @@ from muster.api.auth import OidcVerifier
 from muster.api.parts import Check, Condition
 from muster.app.cache import SharedCache
 from muster.app.watched_database import WatchedDatabase
+from muster.engine.bus import Bus, BusAway
 from muster.store.database import Database, Unavailable
 from muster.store.migrations.runner import NewerSchema, pending
 
 
 def checks(
-    database: WatchedDatabase, verifier: OidcVerifier | None, shared: SharedCache | None
+    database: WatchedDatabase,
+    verifier: OidcVerifier | None,
+    shared: SharedCache | None,
+    kafka: Bus | None = None,
 ) -> dict[str, Check]:
     """Each dependency, and how to ask it."""
     found = {"database": _database_check(database), "migrations": _migrations_check(database)}
@@ -18,6 +22,8 @@ def checks(
         found["openIdProvider"] = _provider_check(verifier)
     if shared is not None:
         found["redis"] = shared.check()
+    if kafka is not None:
+        found["kafka"] = _kafka_check(kafka)
     return found
 
 
@@ -46,6 +52,18 @@ def _migrations_check(database: Database) -> Check:
         return Condition(not missing, {"pending": list(missing)})
 
     return up_to_date
+
+
+def _kafka_check(bus: Bus) -> Check:
+    async def reached() -> Condition:
+        try:
+            await bus.check()
+        except BusAway:
+            # What it carries waits for it, and everything else goes on.
+            return Condition(True, {"reason": "it cannot be reached"}, degraded=True)
+        return Condition(True, {})
+
+    return reached
 
 
 def _provider_check(verifier: OidcVerifier) -> Check:

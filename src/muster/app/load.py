@@ -186,6 +186,8 @@ def shown(leaf: Leaf, settings: Settings) -> str:
         # Only of an address is it known where its password stands.
         is_address = leaf.path.rpartition(".")[2] == "url"
         return masked(value.get_secret_value()) if is_address else "***"
+    if isinstance(value, dict):
+        return ",".join(f"{name}=***" for name in value)
     if isinstance(value, tuple):
         return _open(",".join(map(str, value)))
     return "" if value is None else str(value).lower() if isinstance(value, bool) else _open(str(value))

@@ -1,5 +1,6 @@
 """Every setting, once: its name, type, default and meaning. `app/load.py` fills them in."""
 
+import json
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,27 @@ def _split(value: object) -> object:
 
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Roles: TypeAlias = Annotated[tuple[Role, ...], BeforeValidator(_split), Field(min_length=1)]
+
+
+def _properties(value: object) -> object:
+    """Names and values: a table, whose names may be nested, or one text."""
+    if isinstance(value, str):
+        if value.lstrip().startswith("{"):
+            return _properties(json.loads(value))
+        pairs = (part.partition("=") for part in value.split(",") if part.strip())
+        return {name.strip(): text for name, _, text in pairs}
+    return dict(_flattened(value)) if isinstance(value, dict) else value
+
+
+def _flattened(table: dict[str, object], above: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", str(value).lower() if isinstance(value, bool) else str(value)
+
+
+Properties: TypeAlias = Annotated[dict[str, SecretStr], BeforeValidator(_properties)]
 
 
 def kebab(name: str) -> str:
@@ -208,13 +230,39 @@ class WhatsAppSettings(Group):
 
 
 class ConsumerSettings(Group):
-    group_id: str = later("notification-platform-consumer", "The consumer group that reads events.")
+    group_id: str = Field(
+        default="notification-platform-consumer",
+        min_length=1,
+        max_length=255,
+        description="The consumer group that reads events.",
+    )
 
 
 class KafkaSettings(Group):
-    bootstrap_servers: Names = later((), "The Kafka brokers; without them, the embedded bus.")
-    topics: Names = later((), "Topics whose events may start and resume workflows.")
+    bootstrap_servers: Names = Field(
+        default=(), description="The Kafka brokers; without them, the embedded bus."
+    )
+    topics: Names = Field(
+        default=(),
+        description="Topics that are read beside those that triggers and waits name.",
+    )
     consumer: ConsumerSettings = ConsumerSettings()
+    client: Properties = Field(
+        default_factory=dict,
+        description="What Kafka's client (librdkafka) is given as it is: `security.protocol`,"
+        " `sasl.username`… As a variable: JSON, or `name=value` with commas.",
+    )
+
+
+class BusSettings(Group):
+    """The embedded bus."""
+
+    retention_days: float = Field(
+        default=7.0,
+        gt=0,
+        le=3_650,
+        description="Days that messages are kept on the embedded bus once every group has read them.",
+    )
 
 
 class RedisSettings(Group):
@@ -312,6 +360,7 @@ class Settings(Group):
     smtp: SmtpSettings = SmtpSettings()
     whatsapp: WhatsAppSettings = WhatsAppSettings()
     kafka: KafkaSettings = KafkaSettings()
+    bus: BusSettings = BusSettings()
     redis: RedisSettings = RedisSettings()
     ingestion: IngestionSettings = IngestionSettings()
     ruleengine: RuleEngineSettings = RuleEngineSettings()

@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 from muster.bus.kafka_client import Config, error_of
 from muster.bus.kafka_member import KafkaMember
 from muster.bus.kafka_producer import KafkaProducer
-from muster.engine.bus import BusAway, Outgoing, Place, UnknownTopic
+from muster.engine.bus import BadClient, BusAway, Outgoing, Place, UnknownTopic
 
 T = TypeVar("T")
 
@@ -25,13 +25,14 @@ log = logging.getLogger("muster.kafka")
 
 
 class KafkaBus:
-    """`client` is what every client of Kafka's is set to: where the brokers are, and who one is to them."""
+    """`client` is what every client of Kafka's is set to: where the brokers are, and who one is to them.
+    Raises `BadClient`."""
 
     def __init__(self, client: Config) -> None:
         self._client = client
         self._producer = KafkaProducer(client)
         self._asking = ThreadPoolExecutor(1, "kafka-admin")
-        self._admin: AdminClient | None = None
+        self._admin = _opened(client)
         self._known: set[str] = set()
 
     async def publish(self, messages: Sequence[Outgoing]) -> Sequence[tuple[Place, int]]:
@@ -73,17 +74,12 @@ class KafkaBus:
 
     # --- on a thread of its own: the client blocks -----------------------------------------------------
 
-    def _opened(self) -> AdminClient:
-        if self._admin is None:
-            self._admin = AdminClient(dict(self._client), logger=log)
-        return self._admin
-
     def _topics(self) -> set[str]:
-        return set(self._opened().list_topics(timeout=ASK_SECONDS).topics)
+        return set(self._admin.list_topics(timeout=ASK_SECONDS).topics)
 
     def _make(self, topics: Sequence[str]) -> None:
         new = [NewTopic(topic, BY_DEFAULT, BY_DEFAULT) for topic in topics]
-        made = self._opened().create_topics(new, request_timeout=ASK_SECONDS)
+        made = self._admin.create_topics(new, request_timeout=ASK_SECONDS)
         for topic, future in made.items():
             try:
                 future.result()
@@ -94,3 +90,14 @@ class KafkaBus:
             else:
                 log.info("made the topic %s", topic)
         self._known |= set(topics)
+
+
+def _opened(client: Config) -> AdminClient:
+    try:
+        return AdminClient(dict(client), logger=log)
+    except (KafkaException, TypeError, ValueError) as error:
+        found = error_of(error) if isinstance(error, KafkaException) else None
+        told = str(error) if found is None else found.str()
+        for value in client.values():
+            told = told.replace(str(value), "***") if value else told
+        raise BadClient(told) from None

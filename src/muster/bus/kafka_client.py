@@ -13,20 +13,22 @@ log = logging.getLogger("muster.kafka")
 
 Config = Mapping[str, str | int | float | bool]
 
+# What is set unless the settings say otherwise, and what is promised whatever they say.
 PRODUCER: Config = {
-    "enable.idempotence": True,
-    "acks": "all",
     "linger.ms": 2,
     # As Kafka's own clients do it, so that a key's messages are together whoever sends them.
     "partitioner": "murmur2_random",
     "delivery.timeout.ms": 30_000,
 }
-CONSUMER: Config = {
+PRODUCER_ALWAYS: Config = {"enable.idempotence": True, "acks": "all"}
+CONSUMER_ALWAYS: Config = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "auto.offset.reset": "earliest",
     "isolation.level": "read_committed",
     "partition.assignment.strategy": "cooperative-sticky",
+}
+CONSUMER: Config = {
     "session.timeout.ms": 10_000,
     "heartbeat.interval.ms": 2_000,
     # What is fetched ahead is bounded, in all and for each partition.

@@ -10,7 +10,7 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
-from muster.bus.kafka_client import CONSUMER, NO_TOPIC, Config, message_of, trouble
+from muster.bus.kafka_client import CONSUMER, CONSUMER_ALWAYS, NO_TOPIC, Config, message_of, trouble
 from muster.engine.bus import BusAway, Message, Place
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ class KafkaMember:
     """`engine.bus.Member` on Kafka."""
 
     def __init__(self, client: Config, group: str) -> None:
-        self._config = {**CONSUMER, **client, "group.id": group}
+        self._config = {**CONSUMER, **client, **CONSUMER_ALWAYS, "group.id": group}
         self._group = group
         self._thread = ThreadPoolExecutor(1, "kafka-consumer")
         self._consumer: Consumer | None = None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Record
 
-from muster.bus.kafka_client import PRODUCER, Config, error_of, trouble
+from muster.bus.kafka_client import PRODUCER, PRODUCER_ALWAYS, Config, error_of, trouble
 from muster.engine.bus import Outgoing, Place
 
 FULL_PAUSE = 0.01
@@ -59,7 +59,7 @@ class KafkaProducer:
     up on for good is replaced."""
 
     def __init__(self, client: Config) -> None:
-        self._config = {**PRODUCER, **client}
+        self._config = {**PRODUCER, **client, **PRODUCER_ALWAYS}
         self._producer: Producer | None = None
         self._thread: threading.Thread | None = None
 

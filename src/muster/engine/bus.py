@@ -138,6 +138,10 @@ class UnknownTopic(Exception):
     """The bus has no such topic, and Muster does not make other people's."""
 
 
+class BadClient(Exception):
+    """The bus's client does not take what it is set to; the message tells no value of that."""
+
+
 # Durable when it returns: what it did, but for those that it rejects. It is called again with the same batch
 # after any error; `NotWritten` means that its store is away, and then it is asked for as long as that takes.
 Handler: TypeAlias = Callable[[Batch], Awaitable[Sequence[Rejected]]]

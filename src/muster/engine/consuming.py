@@ -125,13 +125,17 @@ class Consumer:
         """Something may have changed: look before the next fetch."""
         self._looked_for_topics = float("-inf")
 
+    def retire(self) -> None:
+        """Fetch nothing more."""
+        self._stopping.set()
+
     async def run(self) -> None:
         """Go on until stopped or cancelled."""
         await self._loop.run()
 
     async def stop(self) -> None:
         """Fetch nothing more, finish what is being dealt with, and let the others have the partitions."""
-        self._stopping.set()
+        self.retire()
         await self._loop.stop()
         await self._member.leave()
 
@@ -146,7 +150,7 @@ class Consumer:
         while self._parts:
             await self._deal_with_first()
         await self._look_at_lag()
-        return 0.0 if self._subscribed else LOOK_FOR_TOPICS_EVERY
+        return 0.0 if self._subscribed and not self._stopping.is_set() else LOOK_FOR_TOPICS_EVERY
 
     async def _subscribe(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -159,7 +163,7 @@ class Consumer:
         self._looked_for_topics = now
 
     async def _fetch(self) -> None:
-        if not self._subscribed:
+        if not self._subscribed or self._stopping.is_set():
             return
         fetching = asyncio.ensure_future(self._member.fetch(FETCHED_AT_ONCE, PATIENCE))
         stopping = asyncio.ensure_future(self._stopping.wait())

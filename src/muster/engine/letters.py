@@ -77,6 +77,10 @@ class Letters(Protocol):
         """False: somebody else has dealt with it first. Raises `Overtaken`."""
         ...
 
+    async def redriven(self, letter_id: int, note: Note) -> bool:
+        """It was tried again. False: somebody else has dealt with it first. Raises `Overtaken`."""
+        ...
+
 
 class Redriver(Protocol):
     """Tries again what one kind of letter is about, and marks the letter with it: both or neither."""
@@ -84,13 +88,13 @@ class Redriver(Protocol):
     async def __call__(self, letter: DeadLetter, by: By, retry: Retry) -> None: ...
 
 
-def redrivers(actions: Actions) -> Mapping[LetterKind, Redriver]:
+def redrivers(actions: Actions, resending: Redriver) -> Mapping[LetterKind, Redriver]:
     """A redriver for every kind there is."""
 
     async def execution(letter: DeadLetter, by: By, retry: Retry) -> None:
         await actions.retry(letter.key, by, retry, letter.id)
 
-    return {LetterKind.EXECUTION: execution}
+    return {LetterKind.EXECUTION: execution, LetterKind.MESSAGE: resending}
 
 
 class DeadLetters:

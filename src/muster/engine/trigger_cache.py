@@ -40,6 +40,9 @@ class KeptStartables:
     async def by_event(self, institute_id: str | None, name: str) -> Sequence[Startable]:
         return await self._get(("event", institute_id, name))
 
+    async def by_topic(self, topic: str) -> Sequence[Startable]:
+        return await self._get(("topic", None, topic))
+
     async def _get(self, key: _Key) -> Sequence[Startable]:
         kept = self._kept.get(key) or self._missed.get(key)
         if kept is not None and self._monotonic() - kept[0] < FRESH_SECONDS:
@@ -67,5 +70,7 @@ class KeptStartables:
         kind, institute_id, name = key
         if kind == "event":
             return await self._behind.by_event(institute_id, name)
+        if kind == "topic":
+            return await self._behind.by_topic(name)
         found = await (self._behind.by_id(name) if kind == "id" else self._behind.by_path(name))
         return [] if found is None else [found]

@@ -32,7 +32,7 @@ DELIVERIES_KEPT = timedelta(days=7)
 @dataclass(frozen=True, slots=True)
 class Startable:
     """An active trigger of a workflow that can be started, and the version that it starts. `secrets` are what
-    its requests may be signed with."""
+    its requests may be signed with. `created_at` None: it has always been there."""
 
     id: str
     workflow_id: str
@@ -40,6 +40,7 @@ class Startable:
     institute_id: str
     settings: TriggerSettings
     secrets: tuple[bytes, ...] = field(default=(), repr=False)
+    created_at: datetime | None = None
 
 
 class Startables(Protocol):
@@ -53,13 +54,18 @@ class Startables(Protocol):
         """Those of an event name, of one tenant or of all, the oldest first."""
         ...
 
+    async def by_topic(self, topic: str) -> Sequence[Startable]:
+        """Those of a topic, of all tenants, the oldest first."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """What is offered to triggers: the context to start with, and the payload that it came in.
 
-    `delivery` is what tells a request that was signed from all others: however often it comes, it starts one
-    execution. `pointer` is where in what was sent the context is.
+    `delivery` is what tells a request that was signed, or a message, from all others: however often it comes,
+    it starts one execution. `pointer` is where in what was sent the context is. `received_at` is when it came
+    here, if that is another time than `at`.
     """
 
     context: JsonObject
@@ -69,6 +75,7 @@ class Event:
     id: str | None = None
     delivery: str | None = None
     pointer: str = ""
+    received_at: datetime | None = None
 
 
 class Reason(StrEnum):
@@ -212,8 +219,8 @@ def _scope(trigger: Startable, event: Event) -> Scope:
 
 
 def delivery_of(trigger: Startable, event: Event) -> Once | None:
-    """What tells a signed request from all others, however its trigger's settings have changed in between.
-    None: it was not signed."""
+    """What tells a signed request, or a message, from all others, however its trigger's settings have changed
+    in between. None: it was not signed."""
     if event.delivery is None:
         return None
     setting = trigger.settings.idempotency
@@ -222,6 +229,6 @@ def delivery_of(trigger: Startable, event: Event) -> Once | None:
         trigger.institute_id,
         trigger.workflow_id,
         parts,
-        expires_at=event.at + DELIVERIES_KEPT,
+        expires_at=(event.received_at or event.at) + DELIVERIES_KEPT,
         retry_failed=isinstance(setting, dict) and setting.get("retryFailed") is True,
     )

@@ -98,12 +98,16 @@ def _close(connection: Connection, ids: Sequence[int], status: LetterStatus, at:
     connection.execute(update(dead_letter).where(D.id.in_(ids)).values(status=status.value, resolved_at=at))
 
 
-class Dismissing:
-    """Lets letters be; refused for one that somebody has dealt with."""
+class DealingWith:
+    """Marks letters as dealt with: they are let be, or were tried again. Refused for one that somebody has
+    dealt with."""
 
     key_may_repeat = True
     locks = Locks.ROWS
     is_single_statement = False
+
+    def __init__(self, status: LetterStatus) -> None:
+        self._status = status
 
     def write(self, connection: Connection, items: Sequence[tuple[int, Note]]) -> Sequence[Acted]:
         allowed = may_act(connection, [note for _, note in items])
@@ -117,7 +121,7 @@ class Dismissing:
                 free.remove(number)
                 closed[number] = note
         at = now(connection)
-        _close(connection, sorted(closed), LetterStatus.DISMISSED, at)
+        _close(connection, sorted(closed), self._status, at)
         write_down(connection, list(closed.values()), at)
         return results
 
@@ -126,7 +130,9 @@ class DeadLetterRepository:
     """`engine.letters.Letters` on a database."""
 
     def __init__(self, database: Database, committer: GroupCommitter) -> None:
-        self._database, self._committer, self._dismissing = database, committer, Dismissing()
+        self._database, self._committer = database, committer
+        self._dismissing = DealingWith(LetterStatus.DISMISSED)
+        self._redriving = DealingWith(LetterStatus.REDRIVEN)
 
     async def get(self, institute_id: str | None, letter_id: int) -> DeadLetter | None:
         chosen = _of_tenant(select(dead_letter), institute_id).where(D.id == letter_id)
@@ -149,6 +155,9 @@ class DeadLetterRepository:
 
     async def dismiss(self, letter_id: int, note: Note) -> bool:
         return won(await self._committer.submit(self._dismissing, (letter_id, note), object()))
+
+    async def redriven(self, letter_id: int, note: Note) -> bool:
+        return won(await self._committer.submit(self._redriving, (letter_id, note), object()))
 
 
 def _of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:

@@ -1,6 +1,6 @@
 """Triggers: made and changed by editors, and found by who fires them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, delete, insert, s
 
 from muster.definitions.ports import Stale
 from muster.definitions.trigger_library import secret_bytes
+from muster.engine.ports import NotWritten
 from muster.engine.triggering import Startable
 from muster.kit.clock import Clock
 from muster.model.json import JsonObject
@@ -17,6 +18,7 @@ from muster.model.trigger import Trigger, TriggerSettings, TriggerStatus
 from muster.model.workflow import WorkflowStatus
 from muster.nodes.data_ports import NotConfigured
 from muster.store.audit import add_audit
+from muster.store.committer import TROUBLE
 from muster.store.database import Database
 from muster.store.paging import read_page
 from muster.store.secrets import needed, trigger_place
@@ -178,6 +180,19 @@ class TriggerRepository:
             return []
         return await self._startable(c.trigger_event_name == name, *_of(institute_id))
 
+    async def by_topic(self, topic: str) -> Sequence[Startable]:
+        if not is_storable(topic, NAME_LENGTH):
+            return []
+        return await self._startable(c.topic == topic)
+
+    async def topics(self) -> Collection[str]:
+        """The topics whose messages start something. Raises `NotWritten`."""
+        chosen = _startables().with_only_columns(c.topic).where(c.topic.is_not(None)).distinct()
+        try:
+            return await self._database.read(lambda connection: connection.scalars(chosen).all(), single=True)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
+
     async def _one(self, condition: ColumnElement[bool]) -> Startable | None:
         return next(iter(await self._startable(condition)), None)
 
@@ -194,6 +209,7 @@ class TriggerRepository:
             institute_id=row.institute_id,
             settings=settings_in(row),
             secrets=tuple(self._secrets(row)),
+            created_at=row.created_at,
         )
 
     def _secrets(self, row: Row[Any]) -> Sequence[bytes]:

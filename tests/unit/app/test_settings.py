@@ -66,7 +66,8 @@ def test_settings_in_tables_are_read(folder: Path) -> None:
     assert found.settings.kafka.topics == ("orders",)
     assert found.settings.kafka.consumer.group_id == "g"
     assert found.settings.workflow.kafka.reply_topics == ("a", "b")
-    assert "kafka.topics" in found.ignored()
+    assert "workflow.kafka.reply-topics" in found.ignored()
+    assert "kafka.topics" not in found.ignored()
 
 
 @pytest.mark.parametrize(
@@ -185,3 +186,29 @@ def test_the_documentation_lists_every_setting_as_it_is(folder: Path) -> None:
         shown_default = f"`{default}`" if default else ""
         expected.append(f"| `{leaf.path}` | {names} | {shown_default} | {leaf.field.description}{later} |")
     assert rows == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        '[kafka.client]\n"sasl.username" = "u"\n"sasl.password" = "pw"\n',
+        '[kafka.client]\nsasl.username = "u"\nsasl.password = "pw"\n',
+    ],
+)
+def test_what_kafkas_client_is_given_is_read_and_never_shown(tmp_path: Path, given: str) -> None:
+    (tmp_path / "muster.toml").write_text(given)
+    found = load({}, {}, tmp_path)
+    client = found.settings.kafka.client
+    assert {name: value.get_secret_value() for name, value in client.items()} == {
+        "sasl.username": "u",
+        "sasl.password": "pw",
+    }
+    [leaf] = [leaf for leaf in leaves() if leaf.path == "kafka.client"]
+    assert shown(leaf, found.settings) == "sasl.username=***,sasl.password=***"
+    assert "pw" not in repr(found.settings)
+
+
+@pytest.mark.parametrize("text", ["a.b=1, c=x=y", '{"a.b": 1, "c": "x=y"}'])
+def test_what_kafkas_client_is_given_may_be_a_variable(text: str, tmp_path: Path) -> None:
+    client = load({"MUSTER_KAFKA_CLIENT": text}, {}, tmp_path).settings.kafka.client
+    assert {name: value.get_secret_value() for name, value in client.items()} == {"a.b": "1", "c": "x=y"}

@@ -36,6 +36,9 @@ class Shelf:
         found = [each for each in await self._look() if each.settings.event_name == name]
         return [each for each in found if institute_id in (None, each.institute_id)]
 
+    async def by_topic(self, topic: str) -> Sequence[Startable]:
+        return [each for each in await self._look() if each.settings.topic == topic]
+
 
 def trigger(id: str, institute: str = "") -> Startable:
     return Startable(id, "w1", 1, institute, TriggerSettings(path=f"path-{id}", event_name="PAID"))

@@ -10,11 +10,11 @@ from muster.api.describe import described
 from muster.api.direct import Call
 from muster.api.guard import CountedInVain, charge_in_vain
 from muster.api.parts import Given
-from muster.api.payloads import context_of
 from muster.api.problems import Code, Refused
 from muster.api.reading import read_value
 from muster.api.wait_shapes import CallbackAnswer
 from muster.engine.event_waits import Accepted, Arrived, Source
+from muster.engine.payloads import context_of
 from muster.model.json import Json
 from muster.model.problems import Problem
 

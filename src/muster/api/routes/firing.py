@@ -14,12 +14,12 @@ from muster.api.direct import Call
 from muster.api.fired import decided, decided_several
 from muster.api.guard import CountedInVain, count, recognised
 from muster.api.parts import Given, Parts
-from muster.api.payloads import context_of, event_id_of, payload_of
 from muster.api.problems import Code, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import Wait
 from muster.api.strict import StrictRoute
 from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
+from muster.engine.payloads import context_of, event_id_of, payload_of
 from muster.engine.triggering import Event, Startable
 from muster.model.access import Role
 from muster.model.json import Json

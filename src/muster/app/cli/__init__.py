@@ -14,6 +14,7 @@ from muster.app.cli.idempotency import idempotency
 from muster.app.cli.instances import instances
 from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
+from muster.app.cli.publishing import publish
 from muster.app.cli.records import node_types, tokens, workflows
 from muster.app.cli.running import run
 from muster.app.cli.schedules import schedules
@@ -47,6 +48,7 @@ app.command()(migrate)
 app.command()(config)
 app.command()(doctor)
 app.command()(instances)
+app.command()(publish)
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")

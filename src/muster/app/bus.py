@@ -1,0 +1,119 @@
+"""The bus, put together: Kafka if the settings name brokers, else the embedded one; and who reads events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry
+
+from muster.app.bus_metrics import BusMetrics
+from muster.app.settings import KafkaSettings, Settings
+from muster.engine.bus import Bus, Handler, Topics, in_order
+from muster.engine.consuming import Consumer
+from muster.engine.housekeeping import Housekeeping
+from muster.engine.ports import NotWritten
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
+from muster.kit.loop import Loop
+from muster.store.bus import EmbeddedBus
+from muster.store.bus_log import OldMessages
+from muster.store.committer import GroupCommitter
+from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.message_letters import RejectedMessages
+
+if TYPE_CHECKING:
+    from muster.bus.kafka import KafkaBus
+
+TROUBLE = (NotWritten, Unavailable, CommitUnknown)
+
+
+@asynccontextmanager
+async def opened_bus(
+    settings: Settings, database: Database, committer: GroupCommitter, ids: Ids
+) -> AsyncIterator[Bus]:
+    """A bus, and on the embedded one what removes old messages. Raises `BadClient` for settings of Kafka's
+    client that it does not take."""
+    async with made_bus(settings, database, committer, ids) as bus:
+        if settings.kafka.bootstrap_servers or "engine" not in settings.roles:
+            yield bus
+            return
+        old = OldMessages(database, timedelta(days=settings.bus.retention_days))
+        tidying = asyncio.create_task(Loop("old messages", Housekeeping([old]).tidy, TROUBLE).run())
+        try:
+            yield bus
+        finally:
+            tidying.cancel()
+            await asyncio.gather(tidying, return_exceptions=True)
+
+
+@asynccontextmanager
+async def made_bus(
+    settings: Settings, database: Database, committer: GroupCommitter, ids: Ids
+) -> AsyncIterator[Bus]:
+    """Raises `BadClient`."""
+    if settings.kafka.bootstrap_servers:
+        kafka = kafka_of(settings.kafka, settings.instance_id)
+        try:
+            yield kafka
+        finally:
+            await kafka.close()
+        return
+    alone = database.dialect_name == "sqlite"
+    owner, earlier = f"{settings.instance_id}/{ids.new()}", "" if alone else f"{settings.instance_id}/"
+    yield EmbeddedBus(database, committer, owner, earlier, timedelta(seconds=settings.engine.lease))
+
+
+def kafka_of(settings: KafkaSettings, instance_id: str) -> "KafkaBus":
+    """Raises `BadClient`."""
+    # Here, since it loads Kafka's library.
+    from muster.bus.kafka import KafkaBus
+
+    passed = {name: value.get_secret_value() for name, value in settings.client.items()}
+    return KafkaBus(
+        {"client.id": instance_id, **passed, "bootstrap.servers": ",".join(settings.bootstrap_servers)}
+    )
+
+
+@asynccontextmanager
+async def consuming_events(
+    settings: Settings,
+    bus: Bus,
+    handlers: Sequence[Handler],
+    topics: Sequence[Topics],
+    database: Database,
+    clock: Clock,
+    registry: CollectorRegistry,
+) -> AsyncIterator[Consumer]:
+    """Read events until the end of the block, if this instance has the role `engine`: each goes through the
+    handlers in their order. What is being dealt with at the end may be finished for a while."""
+
+    async def wanted() -> Collection[str]:
+        found = set(settings.kafka.topics)
+        for source in topics:
+            found |= set(await source())
+        return found
+
+    consumer = Consumer(
+        bus,
+        settings.kafka.consumer.group_id,
+        wanted,
+        in_order(*handlers),
+        RejectedMessages(database),
+        clock,
+        BusMetrics(registry),
+        TROUBLE,
+    )
+    if "engine" not in settings.roles:
+        yield consumer
+        return
+    running = asyncio.create_task(consumer.run())
+    try:
+        yield consumer
+    finally:
+        with suppress(TimeoutError, *TROUBLE):
+            async with asyncio.timeout(settings.engine.shutdown_grace):
+                await consumer.stop()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

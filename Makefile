@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz zones simulate mutants torture services services-down lock clean
+.PHONY: help run test check fmt lint types bench fuzz zones simulate mutants torture moving services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ mutants: .venv/.dev  ## remove every guard once, and see that something notices:
 torture: .venv/.dev  ## 10,000 executions while real instances are killed, frozen and restarted: EXECUTIONS= SEED= SQLITE=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --executions $(or $(EXECUTIONS),10000) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(SQLITE),--sqlite)
+
+moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= REDIS=1
+	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(REDIS),--redis)
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

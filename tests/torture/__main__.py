@@ -6,6 +6,7 @@ import signal
 import sys
 from random import SystemRandom
 
+from torture.moving import Journey, move
 from torture.torture import Plan, torture
 
 
@@ -17,12 +18,22 @@ def main() -> int:
     parser.add_argument(
         "--sqlite", action="store_true", help="one process on SQLite, not three on PostgreSQL"
     )
+    parser.add_argument(
+        "--moving", action="store_true", help="executions that rest three times, on four instances"
+    )
+    parser.add_argument(
+        "--redis", action="store_true", help="with a Redis, which is in trouble too: --moving"
+    )
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended ends what they started
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
-    verdict = asyncio.run(torture(_plan(seed, given)))
+    verdict = asyncio.run(
+        move(Journey(seed, given.executions, redis=given.redis))
+        if given.moving
+        else torture(_plan(seed, given))
+    )
     for what, number in verdict.numbers.items():
         sys.stdout.write(f"{what:48} {number}\n")
     for wrong in verdict.wrong:

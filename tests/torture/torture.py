@@ -62,21 +62,21 @@ async def torture(plan: Plan) -> Verdict:
         stack.callback(nursery.close)
         names = [f"instance-{number}" for number in range(plan.instances)]
         instances = [MusterProcess(name, nursery, folder, settings) for name in names]
-        stack.callback(_kill_all, instances)
-        await _begin(instances, workflow(web.url("").rstrip("/")))
+        stack.callback(kill_all, instances)
+        await begin(instances, workflow(web.url("").rstrip("/")))
         database = open_database(url)
         stack.push_async_callback(database.close)
         await arm(database)
         chaos, callers = Chaos(instances, postgres), Callers(instances, sink, MOST_AT_ONCE)
         watch = Watch(database)
         await _storm(plan, chaos, callers, watch)
-        left = await _calm(instances, chaos, database)
+        left = await calm(instances, chaos, database)
         verdict = await judge(database, callers.accepted, sink, mails(post))
         verdict.expect_none(await alarms(database), "alarms of the database")
         verdict.expect_none(watch.lost, "executions were looked after by nobody")
         verdict.numbers["most takeovers without progress that were seen"] = watch.takeovers
         verdict.expect_none([left] if left else [], "times there was something left in the end")
-        await _end(verdict, instances)
+        await end_all(verdict, instances)
         _count(verdict, plan, chaos, callers, instances)
         return verdict
 
@@ -105,7 +105,7 @@ def _settings(plan: Plan, url: str, mail_port: int) -> dict[str, str]:
     }
 
 
-async def _begin(instances: Sequence[MusterProcess], document: dict[str, object]) -> None:
+async def begin(instances: Sequence[MusterProcess], document: dict[str, object]) -> None:
     for instance in instances:
         instance.start()
         await instance.ready()
@@ -149,7 +149,7 @@ async def _storm(plan: Plan, chaos: Chaos, callers: Callers, watch: Watch) -> No
                 await task
 
 
-async def _calm(instances: Sequence[MusterProcess], chaos: Chaos, database: Database) -> int:
+async def calm(instances: Sequence[MusterProcess], chaos: Chaos, database: Database) -> int:
     """Everybody is up and left in peace until all has ended: how many have not. What a frozen instance was
     asked for, by callers that have long gone, may begin even now: so it has to stay calm for a while."""
     supervising = asyncio.create_task(chaos.supervise())
@@ -165,12 +165,12 @@ async def _calm(instances: Sequence[MusterProcess], chaos: Chaos, database: Data
     return left
 
 
-async def _end(verdict: Verdict, instances: Sequence[MusterProcess]) -> None:
+async def end_all(verdict: Verdict, instances: Sequence[MusterProcess]) -> None:
     codes = await asyncio.gather(*(instance.end() for instance in instances))
     verdict.expect_none([code for code in codes if code], "instances ended with an error")
 
 
-def _kill_all(instances: Sequence[MusterProcess]) -> None:
+def kill_all(instances: Sequence[MusterProcess]) -> None:
     for instance in instances:
         instance.kill()
 
@@ -178,7 +178,7 @@ def _kill_all(instances: Sequence[MusterProcess]) -> None:
 def _count(
     verdict: Verdict, plan: Plan, chaos: Chaos, callers: Callers, instances: Sequence[MusterProcess]
 ) -> None:
-    lines = [line for instance in instances for line in instance.log.read_text().splitlines()]
+    count_logs(verdict, instances)
     starting = sorted(callers.seconds)
     verdict.numbers |= {
         "seed": plan.seed,
@@ -186,6 +186,12 @@ def _count(
         "starts of instances": sum(instance.starts for instance in instances),
         "answers to callers": dict(callers.answers),
         "seconds to accept, p99": f"{starting[int(len(starting) * 0.99)]:.3f}" if starting else "",
+    }
+
+
+def count_logs(verdict: Verdict, instances: Sequence[MusterProcess]) -> None:
+    lines = [line for instance in instances for line in instance.log.read_text().splitlines()]
+    verdict.numbers |= {
         "lines in the logs": len(lines),
         "stack traces in the logs": sum("Traceback" in line for line in lines),
     }

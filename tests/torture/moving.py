@@ -1,0 +1,235 @@
+"""Pause here, resume anywhere: executions that rest three times, while the instances that they rest and
+resume on are killed, frozen beyond their lease and restarted one after the other, and Redis is killed and emptied.
+
+Each delay resumes once, by some instance; none is short; nothing is lost.
+"""
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import httpx
+from sqlalchemy import Connection, Row, select
+
+from databases import fresh_database
+from muster.store.database import Database, Unavailable
+from muster.store.open import open_database
+from muster.store.self_check import SelfCheck
+from muster.store.tables import node_execution, workflow_execution
+from torture.alarms import alarms, arm
+from torture.chaos import Chaos, blows
+from torture.instances import MusterProcess
+from torture.judge import Verdict
+from torture.nursery import Nursery
+from torture.own_postgres import own_postgres
+from torture.own_redis import OwnRedis, own_redis
+from torture.torture import begin, calm, count_logs, end_all, kill_all
+
+E, J = workflow_execution.c, node_execution.c
+RESTS = {"first": timedelta(seconds=1.5), "second": timedelta(seconds=2), "third": timedelta(seconds=1.2)}
+BATCH = 200
+STARTED_AT_ONCE = 4
+MOST_TRIES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Journey:
+    """So many executions on so many instances; something goes wrong every so many seconds."""
+
+    seed: int
+    executions: int
+    instances: int = 4
+    lease: float = 3.0
+    every: float = 1.0
+    redis: bool = False
+
+
+def workflow() -> dict[str, Any]:
+    nodes: list[dict[str, Any]] = []
+    for name, rest in RESTS.items():
+        config = {"duration": rest / timedelta(milliseconds=1), "unit": "milliseconds"}
+        field = {"transformations": [{"field": name, "expression": "#{order * 2}"}]}
+        nodes.append({"id": name, "type": "delay", "config": config})
+        nodes.append({"id": f"after_{name}", "type": "TRANSFORM", "config": field})
+    return {"workflow": {"key": "moving", "name": "Moving", "nodes": nodes}}
+
+
+async def move(journey: Journey) -> Verdict:
+    """Let it happen, and say what was found."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muster-moving-")))
+        postgres = stack.enter_context(own_postgres())
+        redis = stack.enter_context(own_redis()) if journey.redis else None
+        url = await stack.enter_async_context(fresh_database("postgres", postgres.url))
+        nursery = Nursery()
+        stack.callback(nursery.close)
+        settings = _settings(journey, url, redis)
+        names = [f"instance-{number}" for number in range(journey.instances)]
+        instances = [MusterProcess(name, nursery, folder, settings) for name in names]
+        stack.callback(kill_all, instances)
+        await begin(instances, workflow())
+        database = open_database(url)
+        stack.push_async_callback(database.close)
+        await arm(database)
+        chaos, watch = Chaos(instances, postgres), Watch(database, journey.executions)
+        await _storm(journey, chaos, watch, instances, redis)
+        left = await calm(instances, chaos, database)
+        verdict = Verdict()
+        verdict.expect_none([left] if left else [], "times there was something left in the end")
+        verdict.expect_none(watch.lost, "executions were looked after by nobody")
+        verdict.expect_none(await alarms(database), "alarms of the database")
+        _judge(verdict, journey, await database.read(_executions), await database.read(_journal))
+        await end_all(verdict, instances)
+        verdict.numbers |= {
+            "seed": journey.seed,
+            "blows": {str(blow): times for blow, times in chaos.struck.items()},
+            "starts of instances": sum(instance.starts for instance in instances),
+        }
+        count_logs(verdict, instances)
+        return verdict
+
+
+def _settings(journey: Journey, url: str, redis: OwnRedis | None) -> dict[str, str]:
+    found = {
+        "DB_URL": url,
+        "MUSTER_ENGINE_LEASE": str(journey.lease),
+        "MUSTER_ENGINE_SHUTDOWN_GRACE": "5",
+        "MUSTER_LOG_LEVEL": "warning",
+        "MUSTER_LOG_FORMAT": "json",
+    }
+    return found if redis is None else {**found, "REDIS_URL": redis.url}
+
+
+class Watch:
+    """How far it is; and, at any moment, whether somebody looks after everything."""
+
+    def __init__(self, database: Database, wanted: int) -> None:
+        self._database, self._wanted = database, wanted
+        self._ended = 0
+        self.lost: list[str] = []
+
+    def done(self) -> float:
+        return self._ended / self._wanted
+
+    async def keep(self) -> None:
+        """Until cancelled."""
+        ended = select(E.id).where(E.completed_at.is_not(None))
+        while True:
+            with suppress(Unavailable):
+                self.lost += await SelfCheck(self._database).unattended()
+                self._ended = len(await self._database.read(lambda one: one.execute(ended).all()))
+            await asyncio.sleep(0.5)
+
+
+async def _storm(
+    journey: Journey,
+    chaos: Chaos,
+    watch: Watch,
+    instances: Sequence[MusterProcess],
+    redis: OwnRedis | None,
+) -> None:
+    strikes = (
+        replace(strike, at=strike.at * journey.every)
+        for strike in blows(journey.seed, journey.instances, journey.lease)
+    )
+    beside = [chaos.supervise(), watch.keep(), *([_trouble(redis, journey)] if redis else [])]
+    tasks = [asyncio.create_task(each) for each in beside]
+    try:
+        await asyncio.gather(chaos.rage(strikes, [], watch.done), _start_all(journey, instances))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _trouble(redis: OwnRedis, journey: Journey) -> None:
+    """Until cancelled, Redis is emptied, or killed and started again."""
+    chance = Random(f"{journey.seed}/redis")
+    while True:
+        await asyncio.sleep(chance.uniform(1.0, 3.0))
+        if chance.random() < 0.5:
+            await asyncio.to_thread(redis.flush)
+        else:
+            await asyncio.to_thread(redis.kill)
+            await asyncio.sleep(chance.uniform(0.1, 1.5))
+            await asyncio.to_thread(redis.start)
+
+
+async def _start_all(journey: Journey, instances: Sequence[MusterProcess]) -> None:
+    """Each under a key of its own, so that whoever was not answered may ask again."""
+    chance, room = Random(), asyncio.Semaphore(STARTED_AT_ONCE)
+
+    async def start(orders: Sequence[int]) -> None:
+        body = [
+            {"key": "moving", "context": {"order": order}, "idempotencyKey": f"order {order}"}
+            for order in orders
+        ]
+        async with room, httpx.AsyncClient(timeout=30) as client:
+            for _ in range(MOST_TRIES):
+                with suppress(httpx.TransportError):
+                    target = chance.choice(instances).url
+                    answer = await client.post(f"{target}/api/workflow/execute/batch", json=body)
+                    if answer.status_code == 202 and all(
+                        "error" not in one for one in answer.json()["results"]
+                    ):
+                        return
+                await asyncio.sleep(0.1)
+        raise AssertionError("a batch was never accepted")
+
+    wanted = range(journey.executions)
+    await asyncio.gather(*(start(wanted[first : first + BATCH]) for first in wanted[::BATCH]))
+
+
+def _executions(connection: Connection) -> dict[str, Row[Any]]:
+    columns = (E.id, E.status, E.error_type, E.error_message, E.given, E.context, E.fence, E.resumed_by)
+    return {row.id: row for row in connection.execute(select(*columns))}
+
+
+def _journal(connection: Connection) -> Sequence[Row[Any]]:
+    columns = (J.execution_id, J.node_id, J.visit, J.status, J.started_at, J.completed_at)
+    return connection.execute(select(*columns)).all()
+
+
+def _judge(
+    verdict: Verdict, journey: Journey, rows: Mapping[str, Row[Any]], journal: Sequence[Row[Any]]
+) -> None:
+    badly = [f"{row.id} {row.status} {row.error_type}" for row in rows.values() if row.status != "COMPLETED"]
+    verdict.expect_none(badly, "executions did not complete")
+    orders = Counter(row.given["order"] for row in rows.values())
+    verdict.expect_none([each for each in range(journey.executions) if orders[each] != 1], "not begun once")
+    wrong = [
+        row.id
+        for row in rows.values()
+        if any(row.context.get(name) != row.given["order"] * 2 for name in RESTS)
+    ]
+    verdict.expect_none(wrong, "executions came to something else")
+    visits = Counter((row.execution_id, row.node_id, row.visit, row.status) for row in journal)
+    nodes = [name for rest in RESTS for name in (rest, f"after_{rest}")]
+    wanted = {(one, name, 1, "completed") for one in rows for name in nodes}
+    verdict.expect_none(sorted(wanted - visits.keys()), "visits are not journaled as completed")
+    verdict.expect_none(sorted(visits.keys() - wanted), "journal rows should not be there")
+    rested = [row for row in journal if row.node_id in RESTS and row.completed_at]
+    late = sorted((row.completed_at - row.started_at - RESTS[row.node_id]).total_seconds() for row in rested)
+    verdict.expect_none([seconds for seconds in late if seconds < 0], "delays were short")
+    spread = Counter(str(row.resumed_by).partition("/")[0] for row in rows.values())
+    verdict.expect_none([1] if len(spread) < 2 else [], "places did all the resuming")
+    takes = sum(row.fence for row in rows.values()) - len(rows) * (len(RESTS) + 1)
+    verdict.numbers |= {
+        "executions": len(rows),
+        "delays resumed": len(rested),
+        "last resumed by": dict(sorted(spread.items())),
+        "taken up again, timers apart": takes,
+        "seconds late: half, p99, most": ", ".join(f"{_part(late, part):.2f}" for part in (0.5, 0.99, 1.0)),
+        "a lease and the time to take over": journey.lease + 5,
+    }
+
+
+def _part(seconds: Sequence[float], part: float) -> float:
+    return seconds[min(int(len(seconds) * part), len(seconds) - 1)] if seconds else 0.0

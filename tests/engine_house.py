@@ -126,6 +126,7 @@ class House:
         most_driven: int = MOST_DRIVEN,
         ring: Callable[[], None] | None = None,
         at_hand: AtHand | None = None,
+        stuck_after: timedelta | None = None,
     ) -> None:
         self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
@@ -148,6 +149,7 @@ class House:
             most_driven=most_driven,
             ring=ring,
             at_hand=at_hand,
+            stuck_after=stuck_after,
         )
 
     async def program(self, version_id: int) -> Program:

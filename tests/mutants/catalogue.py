@@ -312,6 +312,20 @@ MUTANTS = [
         f"{GUARDS} given_up_is_not_run_again and sqlite",
     ),
     Mutant(
+        "what is durable is progress",
+        "engine/live.py",
+        "        self.progressed = asyncio.get_running_loop().time()\n",
+        "",
+        "tests/contract/test_stuck.py every_durable_step and sqlite",
+    ),
+    Mutant(
+        "what makes no progress is let go of",
+        "engine/instance.py",
+        "            driven.task.cancel()\n            del self._driven[driven.live.facts.id]\n",
+        "",
+        "tests/contract/test_stuck.py hangs_for_too_long and sqlite",
+    ),
+    Mutant(
         "suspects are tried in smaller and smaller company",
         "engine/instance.py",
         "        limit = min(CLAIMED_AT_ONCE if tried is None else tried, self._places)\n",

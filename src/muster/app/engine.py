@@ -140,6 +140,7 @@ async def running_engine(
         most,
         ring=wake_ups.ring if wake_ups else None,
         at_hand=contexts,
+        stuck_after=timedelta(seconds=settings.engine.stuck_after) if settings.engine.stuck_after else None,
     )
     records = ExecutionRecords(database)
     control = Control(instance, records, library, programs, clock, ids)

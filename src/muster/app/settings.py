@@ -137,6 +137,12 @@ class EngineSettings(Group):
     shutdown_grace: float = Field(
         default=20.0, ge=0, description="Seconds that nodes which run get to finish at the end."
     )
+    stuck_after: float = Field(
+        default=86_400.0,
+        ge=0,
+        description="Seconds without any progress after which an execution that is driven is left to another"
+        " owner, which counts as a takeover; 0 is never.",
+    )
     wake_ups: bool = Field(
         default=True,
         description="Whether instances on PostgreSQL wake each other by NOTIFY; without, they look every"

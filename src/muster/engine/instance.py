@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import inf
 
 from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.drive import Driver
@@ -67,6 +68,7 @@ class Instance:
     `alone`: nobody else can be using the database, so whatever anybody held is this instance's. What was
     taken over more than `most_takeovers` times without making progress is given up; `trials` says how those
     are driven before that. It `ring`s for the others where something is due that it does not take itself.
+    What makes no progress here for longer than `stuck_after` is left to whoever takes it over.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class Instance:
         most_driven: int = MOST_DRIVEN,
         ring: Callable[[], None] | None = None,
         at_hand: AtHand | None = None,
+        stuck_after: timedelta | None = None,
     ) -> None:
+        self._stuck_after = inf if stuck_after is None else stuck_after.total_seconds()
         self._ring = ring or _nobody_hears
         self._at_hand = at_hand or NothingAtHand()
         self._earlier = "" if alone else f"{name.instance}/"
@@ -282,6 +286,21 @@ class Instance:
             self.wake()
         return admitted
 
+    def leave_stuck(self) -> int:
+        """Stop driving what makes no progress: its lease runs out, and it is taken over, as often as that may
+        happen. How many these were."""
+        now = _loop_time()
+        stuck = [each for each in self._driven.values() if now - each.live.progressed > self._stuck_after]
+        for driven in stuck:
+            log.warning(
+                "execution %s has made no progress for %.0f s, and is left to its next owner",
+                driven.live.facts.id,
+                self._stuck_after,
+            )
+            driven.task.cancel()
+            del self._driven[driven.live.facts.id]
+        return len(stuck)
+
     async def renew(self) -> None:
         """Keep what is owned."""
         held, asked = [driven.live for driven in self._driven.values()], _loop_time()
@@ -333,6 +352,7 @@ class Instance:
         return 0.0 if await self.admit_queued() else LOOK_AT_QUEUED_EVERY
 
     async def _lease_pass(self) -> float:
+        self.leave_stuck()
         await self.renew()
         return self._renew_every
 
@@ -361,7 +381,7 @@ class Instance:
 
     def _spawn(self, live: Live, todo: Iterable[Todo], asked: float) -> None:
         # The lease began after it was asked for: counted from then, it ends here before it ends there.
-        live.confirmed = asked
+        live.confirmed = live.progressed = asked
         if self.is_retired:
             live.hand_on()
         task = asyncio.create_task(self._drive(live, todo))

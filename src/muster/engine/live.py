@@ -67,10 +67,10 @@ class Live:
     closed is `closed`. `began` is when a visit that is not over began, and `failures` are its failed
     attempts; `answers` are what woken visits were given, and `claimed` the keys of what visits do once.
     Signals have `arrived`, and when they are `taken` they stay with the store until the next checkpoint.
-    `confirmed` is when, by the loop's clock, the lease was last known to be this instance's. Where this is
-    `handed_on`, nothing more begins here. `found_by` is the digest of the terms that it is found by; None:
-    not known here. It was taken over `takeovers` times since it made progress, and claimed at `claimed_at`,
-    by the database's clock.
+    `confirmed` is when, by the loop's clock, the lease was last known to be this instance's, and `progressed`
+    when something of this was last made durable. Where this is `handed_on`, nothing more begins here.
+    `found_by` is the digest of the terms that it is found by; None: not known here. It was taken over
+    `takeovers` times since it made progress, and claimed at `claimed_at`, by the database's clock.
     """
 
     facts: Facts
@@ -92,6 +92,7 @@ class Live:
     owes_a_write: bool = False
     disturbance: "asyncio.Future[None] | None" = None
     confirmed: float = 0.0
+    progressed: float = 0.0
     handed_on: bool = False
     found_by: str | None = None
     takeovers: int = 0
@@ -222,6 +223,7 @@ class Live:
     def has_progressed(self) -> None:
         """Something of it is durable: it was not this one that brought its owners down."""
         self.takeovers = 0
+        self.progressed = asyncio.get_running_loop().time()
 
     def progress(self, rows: Sequence[JournalRow], opens: Sequence[Opening] = ()) -> Progress:
         """What a visit writes while it is under way."""

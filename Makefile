@@ -75,9 +75,9 @@ torture: .venv/.dev  ## 10,000 executions while real instances are killed, froze
 	@PYTHONPATH=tests $(BIN)/python -m torture --executions $(or $(EXECUTIONS),10000) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(SQLITE),--sqlite)
 
-moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= REDIS=1
+moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= EVERY= REDIS=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(REDIS),--redis)
+	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(REDIS),--redis)
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

@@ -21,16 +21,15 @@ def main() -> int:
     parser.add_argument(
         "--moving", action="store_true", help="executions that rest three times, on four instances"
     )
-    parser.add_argument(
-        "--redis", action="store_true", help="with a Redis, which is in trouble too: --moving"
-    )
+    parser.add_argument("--redis", action="store_true", help="--moving with a Redis, in trouble too")
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between blows: --moving")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended ends what they started
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
     verdict = asyncio.run(
-        move(Journey(seed, given.executions, redis=given.redis))
+        move(Journey(seed, given.executions, every=given.every, redis=given.redis))
         if given.moving
         else torture(_plan(seed, given))
     )

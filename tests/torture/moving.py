@@ -1,5 +1,5 @@
 """Pause here, resume anywhere: executions that rest three times, while the instances that they rest and
-resume on are killed, frozen beyond their lease and restarted one after the other, and Redis is killed and emptied.
+resume on are killed, frozen beyond their lease and restarted one after the other, and Redis is in trouble.
 
 Each delay resumes once, by some instance; none is short; nothing is lost.
 """

@@ -153,7 +153,7 @@ MUTANTS = [
     Mutant(
         "where a key's parts end",
         "model/once.py",
-        "sha256(json.dumps(parts).encode())",
+        "sha256(f\"[{', '.join(map(encode_basestring_ascii, parts))}]\".encode())",
         'sha256("_".join(parts).encode("utf-8", "surrogatepass"))',
         "tests/unit/engine/test_idempotency_keys.py read_alike",
     ),

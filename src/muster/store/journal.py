@@ -126,7 +126,7 @@ def _written(laying: Laying, execution_id: str, row: JournalRow) -> Written:
         "attempt": row.attempt,
         "status": str(row.status),
         "error": row.error,
-        "warnings": list(row.warnings) or None,
+        "warnings": list(row.warnings) if row.warnings else None,
         "due_at": row.due,
         "started_at": row.started_at,
         "completed_at": row.completed_at,

@@ -81,13 +81,14 @@ def documents(
     table: Table, names: Names, rows: Rows, dialect: Dialect, from_now: Names = ()
 ) -> list[dict[str, object]]:
     """The rows with their values as JSON has them."""
-    plain, encoders = _members(table, names, from_now, dialect)
+    encoders = _encoders(table, names, from_now, dialect)
     made = []
     for row in rows:
-        document = {name: row[name] for name in plain}
+        document = dict(row)
         for name, encode in encoders:
-            value = row[name]
-            document[name] = None if value is None else encode(value)
+            value = document[name]
+            if value is not None:
+                document[name] = encode(value)
         made.append(document)
     return made
 
@@ -152,15 +153,14 @@ def _lock(table: Table, key: str, columns: Names, dialect: Dialect) -> str:
 
 
 @lru_cache(maxsize=512)
-def _members(
+def _encoders(
     table: Table, names: Names, from_now: Names, dialect: Dialect
-) -> tuple[Names, tuple[tuple[str, Encoder], ...]]:
-    """The columns that go as they are, and those that are encoded, with how. A text that cannot be stored is
+) -> tuple[tuple[str, Encoder], ...]:
+    """The columns that do not go as they are, with how they are encoded. A text that cannot be stored is
     looked for only when the database refuses it: it does so by itself."""
     encoders = {name: _encoder(table.c[name].type, dialect) for name in names}
     encoders |= dict.fromkeys(from_now, timedelta.total_seconds)
-    plain = tuple(name for name, encode in encoders.items() if encode is None)
-    return plain, tuple((name, encode) for name, encode in encoders.items() if encode is not None)
+    return tuple((name, encode) for name, encode in encoders.items() if encode is not None)
 
 
 def _encoder(column_type: TypeEngine[Any], dialect: Dialect) -> Encoder | None:

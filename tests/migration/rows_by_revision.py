@@ -390,6 +390,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0026_node_triggers": [],
 }
 
 

@@ -1,6 +1,7 @@
 """wait_events on every database: in any order, matched by two ids, resumed once."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -318,3 +319,30 @@ async def test_who_takes_over_goes_on_with_the_wait_that_is_there(house: Awaitin
     assert await heir.status(execution) == "COMPLETED"
     assert heir.told.said == ["end"]
     await house.instance.leave(0)
+
+
+async def test_what_comes_while_the_service_is_still_being_called_is_not_lost(house: Awaiting) -> None:
+    async def answer_at_once(request: HttpRequest) -> HttpAnswer | Failure:
+        ids = json.loads(request.content or b"")
+        event = Arrived(Source.CALLBACK, ids["execution_id"], ids["correlation_id"], {"ok": True})
+        assert await house.offer(event) == "accepted"
+        await house.instance.take_signals()
+        return answered(200, {"taken": True})
+
+    house.service.send = answer_at_once  # type: ignore[method-assign]  # for this call only
+    execution = await house.wait_for(kafkaEvent=None)
+    await house.settle()
+    context = (await house.row(execution))["context"]
+    assert await house.status(execution) == "COMPLETED"
+    assert isinstance(context, dict)
+    assert context["apiCallResponse"]["body"] == {"taken": True}
+
+
+async def test_what_comes_before_the_call_is_made_again_makes_that_needless(house: Awaiting) -> None:
+    house.service.answers = [Failure("Timeout", "no answer", retryable=True, retry_after=600)]
+    execution = await house.wait_for(kafkaEvent=None)
+    assert await house.journal(execution) == [("wait", "", "retrying")]
+    assert await house.callback(execution) == "accepted"
+    await house.settle()
+    assert await house.status(execution) == "COMPLETED"
+    assert len(house.service.requests) == 1

@@ -55,6 +55,7 @@ from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.nodes import pure_handlers, wait_handlers
 from muster.nodes.approving import Approving
+from muster.nodes.event_messages import WaitMessages
 from muster.nodes.event_waiting import EventWaiting
 from muster.plugin.calling import Threads
 from muster.plugin.registry import Plugged
@@ -212,13 +213,22 @@ async def opened(
             await stack.enter_async_context(checking_itself(database, registry))
         metrics.driving(engine.driving)
         triggering = Triggering(startables, engine.control, TriggerMetrics(registry).told)
+        waiting = EventWaiting(
+            event_waits,
+            EventWaitLists(database),
+            Applying(database, settings.instance_id),
+            engine.actions.retry,
+            engine.control.look_now,
+            WaitMetrics(registry),
+        )
+        wait_messages = WaitMessages(waiting, event_waits, limits)
         consumer = await stack.enter_async_context(
             consuming_events(
                 settings,
                 bus,
                 # In this order: who waits for a message comes before what it starts.
-                [MessageTriggers(startables, triggering, clock)],
-                [kept_triggers.topics],
+                [wait_messages, MessageTriggers(startables, triggering, clock)],
+                [wait_messages.topics, kept_triggers.topics],
                 database,
                 clock,
                 registry,
@@ -246,14 +256,7 @@ async def opened(
             registries=data.registries,
             instances=instances,
             approving=Approving(ApprovalRepository(database), engine.control.look_now),
-            waiting=EventWaiting(
-                event_waits,
-                EventWaitLists(database),
-                Applying(database, settings.instance_id),
-                engine.actions.retry,
-                engine.control.look_now,
-                WaitMetrics(registry),
-            ),
+            waiting=waiting,
             callback_secrets=callback_secrets(settings.callbacks),
             bus=bus,
             triggers=TriggerLibrary(kept_triggers, library, ids, token_bytes, startables.forget),

@@ -160,7 +160,8 @@ def _failed(
     delay = policy.delay_after(token.attempt, event.failure, event.chance)
     if delay is not None:
         # Even where the execution comes to its end: there it stands for whoever tries it again.
-        return _retrying(state, Retrying(token.node, token.visit, token.attempt + 1, now + delay))
+        due, kept = now + delay, event.failure.keeps_open
+        return _retrying(state, Retrying(token.node, token.visit, token.attempt + 1, due, kept))
     return _by_on_error(graph, facts, state, token, event.failure, now)
 
 
@@ -168,7 +169,9 @@ def _retrying(state: State, event: Retrying) -> State:
     token = _under_way(state, event.node, event.visit)
     if token is None:
         return state
-    again = _anew(token)._replace(phase=Phase.RETRYING, attempt=event.attempt, due=event.due)
+    again = _anew(token)._replace(
+        phase=Phase.RETRYING, attempt=event.attempt, due=event.due, correlation=event.correlation
+    )
     return state._replace(tokens=_exchanged(state.tokens, token, again))
 
 
@@ -206,7 +209,7 @@ def _woken(state: State, event: Woken) -> State:
     for token in state.tokens:
         if _is_meant(token, event):
             late = token.deadline is not None and token.due == token.deadline
-            woken = token.phase is not Phase.RETRYING
+            woken = token.phase is not Phase.RETRYING or event.correlation != ""
             ready = token._replace(phase=Phase.READY, due=None, woken=woken, late=late)
             return state._replace(tokens=_exchanged(state.tokens, token, ready))
     return state

@@ -36,6 +36,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=Outcome)
 
 
+class _NotKept(Exception):
+    """The store has refused what an opener was to write."""
+
+
 class Settled(NamedTuple):
     """An attempt that has come to its outcome. `partial` is what a failed one did nevertheless."""
 
@@ -154,7 +158,13 @@ class Attempts:
     async def _opener(self, live: Live, step: Step, opener: Opener, call: Call) -> tuple[Outcome, Json]:
         async def write(opens: Sequence[Opening], rows: Sequence[JournalRow]) -> None:
             self._check_lease(live)
-            await write_until_written(self._executions, live.progress(rows, opens))
+            try:
+                await write_until_written(self._executions, live.progress(rows, opens))
+            except Lost:
+                raise
+            except Exception as error:
+                # Trouble of the store is none of the node's: whoever owns the execution next goes on.
+                raise _NotKept(f"execution {live.facts.id}: {error}") from error
             if rows:
                 live.has_progressed()
 
@@ -284,7 +294,7 @@ class Attempts:
                 return await work
             async with timer:
                 return await work
-        except (Lost, Unread, Interrupted):
+        except (Lost, Unread, Interrupted, _NotKept):
             raise
         except ExpressionError as error:
             return Failure("ExpressionError", str(error)), None

@@ -193,7 +193,11 @@ class Driver:
     async def _expire(self, live: Live, now: datetime) -> None:
         """Let nobody answer visits any more whose time is over. What was answered before counts, however late
         it is noticed."""
-        late = [token for token in live.state.tokens if token.correlation and token.due and token.due <= now]
+        late = [
+            token
+            for token in live.state.tokens
+            if token.phase is Phase.WAITING and token.correlation and token.due and token.due <= now
+        ]
         if not late:
             return
         closing = Closing(tuple((token.node, token.visit) for token in late), "its time was over", at=now)
@@ -377,7 +381,8 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             if delay is not None:
                 live.began[node, visit] = began
                 status, due = NodeStatus.RETRYING, now + delay
-            failed = row(status, began, now, settled.partial, error=error, due=due)
+            told = while_waiting(settled.partial, outcome.keeps_open if due else "", None)
+            failed = row(status, began, now, told, error=error, due=due)
             return failed, Failed(node, visit, outcome, chance)
         case _:
             assert_never(outcome)

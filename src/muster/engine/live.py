@@ -56,6 +56,7 @@ from muster.model.node_type import NodeKind
 MOST_FAILURES = 100
 MOST_UNWRITTEN = 200
 STOPS = (SignalKind.HOLD, SignalKind.CANCEL)
+AT_WORK = (Phase.READY, Phase.RUNNING)
 
 
 @dataclass(slots=True)
@@ -66,7 +67,8 @@ class Live:
     written yet; if they say what an effect did, or what is open, this `owes_a_write`. What an ending has
     closed is `closed`. `began` is when a visit that is not over began, and `failures` are its failed
     attempts; `answers` are what woken visits were given, and `claimed` the keys of what visits do once.
-    Signals have `arrived`, and when they are `taken` they stay with the store until the next checkpoint.
+    Signals have `arrived`, and when they are `taken` they stay with the store until the next checkpoint;
+    an answer to a visit that has not parked yet is `early`.
     `confirmed` is when, by the loop's clock, the lease was last known to be this instance's, and `progressed`
     when something of this was last made durable. Where this is `handed_on`, nothing more begins here.
     `found_by` is the digest of the terms that it is found by; None: not known here. It was taken over
@@ -88,6 +90,7 @@ class Live:
     answers: dict[tuple[str, int], Json] = field(default_factory=dict)
     claimed: dict[tuple[str, int], str] = field(default_factory=dict)
     arrived: dict[int, Signal] = field(default_factory=dict)
+    early: dict[int, Signal] = field(default_factory=dict)
     taken: dict[int, int] = field(default_factory=dict)
     owes_a_write: bool = False
     disturbance: "asyncio.Future[None] | None" = None
@@ -106,9 +109,20 @@ class Live:
     def receive(self, signals: Iterable[Signal]) -> None:
         """Put signals in front of whoever drives this. One that came before changes nothing."""
         fresh = {signal.id: signal for signal in signals if signal.id not in self.taken}
-        self.arrived.update(fresh)
-        if fresh:
+        self.early.update({number: signal for number, signal in fresh.items() if self._is_early(signal)})
+        ready = {number: signal for number, signal in fresh.items() if number not in self.early}
+        self.arrived.update(ready)
+        if ready:
             self.disturb()
+
+    def _is_early(self, signal: Signal) -> bool:
+        """Whether it answers a visit that is still at work: one that opens something and then takes its time
+        may be answered before it parks."""
+        if signal.kind is not SignalKind.ANSWER:
+            return False
+        visit = (signal.payload["node"], signal.payload["visit"])
+        running = (token for token in self.state.tokens if token.phase in AT_WORK)
+        return any((token.node, token.visit) == visit for token in running)
 
     def is_asked_to_stop(self) -> bool:
         """Whether somebody wants nothing more to begin, and whoever drives this has not taken it yet."""
@@ -199,6 +213,9 @@ class Live:
         program = self.program
         decision = advance(program.graph, program.policies, self.facts, self.state, event, now)
         self.state = decision.state
+        if self.early and isinstance(event, Suspended):
+            early, self.early = list(self.early.values()), {}
+            self.receive(early)
         return decision.todo
 
     def fill(self, values: Mapping[str, Json]) -> None:
@@ -462,7 +479,8 @@ def _event_of(row: JournalRow) -> Event | None:
         case NodeStatus.FAILED if failure:
             return Failed(row.node, row.visit, failure)
         case NodeStatus.RETRYING if row.due:
-            return Retrying(row.node, row.visit, row.attempt + 1, row.due)
+            kept = correlation_of(row.output)
+            return Retrying(row.node, row.visit, row.attempt + 1, row.due, kept)
         case NodeStatus.PAUSED:
             return Suspended(row.node, row.visit, Phase.PAUSED, row.due, deadline=deadline_of(row.output))
         case _ if row.status in WAITS:

@@ -65,15 +65,15 @@ class Token(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a node failed. `retryable` is the handler's word; the node's policy may still say no. `unsure`: it
-    may have done all the same what it was to do. `keeps_open`: if it is tried again, it goes on with what it
-    has opened."""
+    may have done all the same what it was to do. `keeps_open` names what it has
+    opened: if it is tried again, that stays, and an answer to it comes before the next attempt."""
 
     type: str
     message: str
     retryable: bool = False
     retry_after: float | None = None
     unsure: bool = False
-    keeps_open: bool = False
+    keeps_open: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +155,14 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """An attempt failed, and the next one was decided on: what the journal says of it."""
+    """An attempt failed, and the next one was decided on: what the journal says of it. What it has opened
+    under `correlation` may be answered before."""
 
     node: str
     visit: int
     attempt: int
     due: datetime
+    correlation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

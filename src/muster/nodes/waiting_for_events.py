@@ -95,7 +95,7 @@ class WaitForEvents:
             await visit.write([_opening(visit, wait, params)], [])
         response = await self._call_out(block, call, wait)
         if isinstance(response, Failure):
-            return replace(response, keeps_open=True), None
+            return replace(response, keeps_open=wait.correlation_id), None
         wait = replace(wait, response=response)
         return _parked(call, wait, (EventWaitCalled(wait.id, response),)), None
 

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from muster.sim.scenarios import committer, engine, schedules, starts
+from muster.sim.scenarios import committer, engine, schedules, starts, waits
 from muster.sim.seeds import Failure, Scenario, first_failure, run_in
 from muster.sim.world import World
 
@@ -18,8 +18,9 @@ SCENARIOS: dict[str, Scenario] = {
     "engine": engine.simulate,
     "starts": starts.simulate,
     "schedules": schedules.simulate,
+    "waits": waits.simulate,
 }
-DEFAULT_SEEDS = {"committer": 10_000, "engine": 20_000, "starts": 5_000, "schedules": 5_000}
+DEFAULT_SEEDS = {"committer": 10_000, "engine": 20_000, "starts": 5_000, "schedules": 5_000, "waits": 5_000}
 CHUNK = 50
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, select
+from sqlalchemy.exc import DBAPIError
 
 from muster.engine.event_wait_codec import plan_of
 from muster.engine.event_waits import Arrived, TopicFields, Verdict, WaitStatus
@@ -46,7 +47,7 @@ class EventWaitRepository:
     async def _read(self, work: Any) -> Any:
         try:
             return await self._database.read(work)
-        except TROUBLE as away:
+        except (*TROUBLE, DBAPIError) as away:
             raise NotWritten(str(away)) from away
 
 

@@ -20,6 +20,7 @@ from muster.api import (
     shapes,
     topics,
     trigger_shapes,
+    wait_shapes,
 )
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
@@ -40,6 +41,8 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     *idempotency_shapes.BODIES,
     *schedule_shapes.BODIES,
     *message_shapes.BODIES,
+    wait_shapes.Apply,
+    wait_shapes.Rearm,
     shapes.TemplateBody,
     shapes.Evaluate,
     shapes.TokenBody,
@@ -175,6 +178,7 @@ TAGS = {
     "executions": "Runs of workflows: started, looked at, acted on.",
     "triggers": "What starts workflows from outside.",
     "schedules": "What starts workflows by the clock.",
+    "waits": "What executions wait for, what came close to it, and callbacks.",
     "messages": "What is published to topics of the bus.",
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
@@ -192,6 +196,7 @@ TAGS = {
     "secrets": "Values that come in and never go out.",
     "tokens": "API tokens for programs.",
     "audit": "Who did what.",
+    "instances": "Who is there.",
     "health": "Whether this instance is well.",
 }
 

@@ -6,12 +6,12 @@ from pydantic import Field, JsonValue
 
 from muster.api.execution_shapes import REASON
 from muster.api.shapes import Request, Shape
-from muster.engine.event_waits import NearMiss, Reason, WaitStatus
+from muster.engine.event_waits import NearMiss, Refusal, WaitStatus
 
 
 class CallbackAnswer(Shape):
     accepted: bool
-    reason: Reason | None = Field(default=None, description="Why it was not accepted.")
+    reason: Refusal | None = Field(default=None, description="Why it was not accepted.")
 
 
 class EventWaitItem(Shape):

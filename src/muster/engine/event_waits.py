@@ -113,7 +113,7 @@ class Arrived:
     by_hand: bool = False
 
 
-class Reason(StrEnum):
+class Refusal(StrEnum):
     """Why an event was not accepted, as its sender is told."""
 
     NOT_WAITING = "NOT_WAITING"
@@ -147,7 +147,7 @@ class Refused(NamedTuple):
     """It was not stored. `name` is the event that it would have been, if any; `near` is None where nothing is
     known by its ids."""
 
-    reason: Reason
+    reason: Refusal
     near: NearMiss | None = None
     name: str | None = None
 
@@ -171,9 +171,9 @@ def receive(state: WaitState, event: Arrived) -> tuple[WaitState, Verdict]:
     wins."""
     if event.key is None:
         if event.correlation_id != state.correlation_id:
-            return state, Refused(Reason.NOT_WAITING, NearMiss.CORRELATION_MISMATCH)
+            return state, Refused(Refusal.NOT_WAITING, NearMiss.CORRELATION_MISMATCH)
         if event.execution_id != state.execution_id:
-            return state, Refused(Reason.EXECUTION_MISMATCH, NearMiss.EXECUTION_MISMATCH)
+            return state, Refused(Refusal.EXECUTION_MISMATCH, NearMiss.EXECUTION_MISMATCH)
     meant = _meant(state, event)
     if isinstance(meant, Refused):
         return state, meant
@@ -189,12 +189,12 @@ def _meant(state: WaitState, event: Arrived) -> Expected | Refused:
     fitting = [each for each in enabled if event.by_hand or passes(each.filter, event.data)]
     fresh = [each for each in fitting if each.name not in state.received]
     if fitting and not fresh:
-        return Refused(Reason.DUPLICATE, NearMiss.DUPLICATE, fitting[0].name)
+        return Refused(Refusal.DUPLICATE, NearMiss.DUPLICATE, fitting[0].name)
     if state.status is not WaitStatus.WAITING:
-        return Refused(Reason.NOT_WAITING, NearMiss.LATE)
+        return Refused(Refusal.NOT_WAITING, NearMiss.LATE)
     if not enabled:
-        return Refused(Reason.NOT_ENABLED, NearMiss.NOT_ENABLED)
-    return fresh[0] if fresh else Refused(Reason.FILTERED, NearMiss.FILTERED, enabled[0].name)
+        return Refused(Refusal.NOT_ENABLED, NearMiss.NOT_ENABLED)
+    return fresh[0] if fresh else Refused(Refusal.FILTERED, NearMiss.FILTERED, enabled[0].name)
 
 
 def _is_from(expected: Expected, event: Arrived) -> bool:

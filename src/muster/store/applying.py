@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, update
 
-from muster.engine.event_waits import Accepted, Arrived, NearMiss, Reason, Refused, Verdict
+from muster.engine.event_waits import Accepted, Arrived, NearMiss, Refusal, Refused, Verdict
 from muster.model.stored import AuditEntry
 from muster.store.audit import add_audit
 from muster.store.database import Database
@@ -46,4 +46,4 @@ def _mark(connection: Connection, number: int, wait_id: str, actor: str) -> None
     """Note to what it was applied, and by whom: of two who do so at once, to two waits, one does."""
     free = update(near_miss).where(N.id == number, N.applied_to.is_(None))
     if connection.execute(free.values(applied_to=wait_id, applied_by=actor)).rowcount == 0:
-        raise _NotTaken(Refused(Reason.DUPLICATE, NearMiss.DUPLICATE))
+        raise _NotTaken(Refused(Refusal.DUPLICATE, NearMiss.DUPLICATE))

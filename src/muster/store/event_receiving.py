@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, select
 from muster.engine.event_waits import (
     Accepted,
     Arrived,
-    Reason,
+    Refusal,
     Refused,
     Verdict,
     WaitState,
@@ -33,7 +33,7 @@ from muster.store.near_misses import MOST_OF_A_WAIT, Missed, keep_missed, unmatc
 from muster.store.tables import ID_LENGTH, NAME_LENGTH, execution_wait_states
 from muster.store.types import is_storable
 
-UNKNOWN = Refused(Reason.NOT_WAITING)
+UNKNOWN = Refused(Refusal.NOT_WAITING)
 FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id)
 # What deciding needs: each column of JSON takes its time.
 HELD: Select[Any] = select(
@@ -80,7 +80,7 @@ class _Held:
 
     def _miss(self, event: Arrived, refused: Refused) -> None:
         known = self.events.get(refused.name or "")
-        if refused.reason is Reason.DUPLICATE and isinstance(known, dict):
+        if refused.reason is Refusal.DUPLICATE and isinstance(known, dict):
             repeats = known.get("repeats")
             known["repeats"] = (repeats if isinstance(repeats, int) else 0) + 1
         self.near_misses += 1

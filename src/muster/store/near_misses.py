@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, func, select
 
-from muster.engine.event_waits import Arrived, NearMiss, Reason, Refused
+from muster.engine.event_waits import Arrived, NearMiss, Refusal, Refused
 from muster.engine.state import FINAL
 from muster.store.database import Database
 from muster.store.dialect import insert_rows, now
@@ -55,7 +55,7 @@ def unmatched(connection: Connection, lost: Sequence[Arrived]) -> list[Missed]:
         if execution is not None and kept[execution.id] < MOST_OF_A_WAIT:
             kept[execution.id] += 1
             near = NearMiss.LATE if execution.status in FINAL else NearMiss.EARLY
-            missed.append(Missed(each, Refused(Reason.NOT_WAITING, near), execution.institute_id))
+            missed.append(Missed(each, Refused(Refusal.NOT_WAITING, near), execution.institute_id))
     return missed
 
 

@@ -13,7 +13,7 @@ from muster.engine.event_waits import (
     NearMiss,
     OnTimeout,
     Plan,
-    Reason,
+    Refusal,
     Refused,
     Source,
     Strategy,
@@ -86,9 +86,9 @@ def test_a_message_is_the_event_of_its_topic_whose_filter_it_passes() -> None:
     )
     assert verdict == Accepted("sent", False)
     _, other = receive(state, Arrived(Source.KAFKA, "e", "c", {"data": {"type": "lost"}}, "t"))
-    assert other == Refused(Reason.FILTERED, NearMiss.FILTERED, "paid")
+    assert other == Refused(Refusal.FILTERED, NearMiss.FILTERED, "paid")
     _, elsewhere = receive(state, Arrived(Source.KAFKA, "e", "c", {}, "another"))
-    assert elsewhere == Refused(Reason.NOT_ENABLED, NearMiss.NOT_ENABLED)
+    assert elsewhere == Refused(Refusal.NOT_ENABLED, NearMiss.NOT_ENABLED)
 
 
 @pytest.mark.parametrize(

@@ -389,6 +389,13 @@ MUTANTS = [
         "tests/contract/test_lock_order.py postgres",
     ),
     Mutant(
+        "parents are locked with their children that are queued",
+        "store/lock_order.py",
+        "(set(ids) - queued.keys()) | parents, columns",
+        "set(ids) - queued.keys(), columns",
+        "tests/contract/test_last_children.py postgres",
+    ),
+    Mutant(
         "limits are locked before executions",
         "store/lock_order.py",
         "    lock_workflows(connection, workflows)\n",

@@ -9,7 +9,7 @@ from engine_house import TYPES, Told
 from muster.definitions.library import Library
 from muster.engine.control import Control
 from muster.engine.ports import NotWritten
-from muster.engine.schedules import FiringPass, Scheduling
+from muster.engine.schedules import OccurrencePass, Scheduling
 from muster.model.access import Caller, How, Role
 from muster.model.node_type import Catalogue
 from muster.model.schedule import StoredSchedule
@@ -44,9 +44,9 @@ class Scheduled(Waiting):
         self.control = Control(self.instance, records, self.library, self.known, self.clock, self.ids)
         self.schedules = ScheduleRepository(database)
         self.scheduling = Scheduling(self.schedules, self.control, self.library, self.ids, wake=lambda: None)
-        self.firing = FiringPass(self.schedules, self.control, self, TROUBLE)
+        self.occurrences = OccurrencePass(self.schedules, self.control, self, TROUBLE)
 
-    def fired(self, outcome: str, lateness: float | None = None) -> None:
+    def occurred(self, outcome: str, lateness: float | None = None) -> None:
         self.outcomes.append(outcome)
         if outcome == "started" and lateness is not None:
             self.lateness.append(lateness)
@@ -69,7 +69,7 @@ class Scheduled(Waiting):
 
     async def fire(self) -> None:
         """Deal with all that is due."""
-        while await self.firing.work():
+        while await self.occurrences.work():
             pass
 
     async def kept(self, schedule_id: str) -> StoredSchedule:

@@ -32,7 +32,7 @@ async def test_each_fires_once(database: Database, database_url: str) -> None:
     houses = [Scheduled(each, Told(), f"h{number}") for number, each in enumerate([database, *others])]
     await houses[0].save("w", NODE)
     await database.write(put_schedules)
-    loops = [Loop("schedules", house.firing.timetable, TROUBLE) for house in houses]
+    loops = [Loop("schedules", house.occurrences.timetable, TROUBLE) for house in houses]
     running = [asyncio.create_task(loop.run()) for loop in loops]
 
     async def all_started() -> bool:

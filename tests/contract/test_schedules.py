@@ -10,7 +10,7 @@ import pytest
 from engine_house import Told
 from muster.definitions.library import NotFound
 from muster.engine.control import Conflict
-from muster.engine.firing import plan
+from muster.engine.occurrences import plan
 from muster.engine.schedules import Settled
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, SkipReason
 from muster.model.stored import Page
@@ -61,7 +61,7 @@ async def test_what_is_due_is_started_with_its_time(house: Scheduled, told: Told
 async def test_what_is_not_due_is_left_alone(house: Scheduled) -> None:
     await house.save("w", TELL)
     await house.make(YEARLY)
-    assert not await house.firing.work()
+    assert not await house.occurrences.work()
     assert await house.rows() == []
     wait = await house.schedules.next_due()
     assert wait is not None
@@ -87,7 +87,7 @@ async def test_who_dies_after_starting_leaves_nothing_to_start_twice(house: Sche
     due = last_minute().replace(month=1, day=1, hour=0, minute=0)
     await house.put_back(made.id, due)
     claimed = await house.schedules.claim(10)
-    await house.firing._try(claimed.due[0].stored, due, claimed.at)
+    await house.occurrences._try(claimed.due[0].stored, due, claimed.at)
     # The instance is gone, and nothing is settled; its time with the schedule runs out.
     await house.put_back(made.id, due)
     again = Scheduled(house.database, name="there")
@@ -104,7 +104,7 @@ async def test_who_dies_before_starting_leaves_it_to_the_others(house: Scheduled
     due = house.last_hour
     await house.put_back(made.id, due)
     assert len((await house.schedules.claim(10)).due) == 1
-    assert not await house.firing.work()
+    assert not await house.occurrences.work()
     await house.put_back(made.id, due)
     await house.fire()
     assert await house.times(made.id) == [text(due)]
@@ -222,7 +222,7 @@ async def test_after_failures_in_a_row_it_is_switched_off_if_it_says_so(house: S
     made = await house.make(house.hourly(overlap="skip", pause_after_failures=2))
     for hours in (3, 2, 1):
         await house.put_back(made.id, house.last_hour - timedelta(hours=hours), status="ACTIVE")
-        await house.firing.work()
+        await house.occurrences.work()
         await house.settle()
     kept = await house.kept(made.id)
     assert (kept.schedule.status, kept.next_run_at) == ("INACTIVE", None)
@@ -231,7 +231,7 @@ async def test_after_failures_in_a_row_it_is_switched_off_if_it_says_so(house: S
     again = await house.scheduling.switch(made.id, ScheduleStatus.ACTIVE, ADA)
     assert again.is_active
     await house.put_back(made.id, house.last_hour)
-    await house.firing.work()
+    await house.occurrences.work()
     assert len(await house.rows()) == 3
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from muster.engine import schedules
-from muster.engine.firing import DueSchedule, Plan, plan
+from muster.engine.occurrences import DueSchedule, Plan, plan
 from muster.engine.schedules import Settled
 from muster.model.workflow import Schedule
 from muster.store.database import Database
@@ -81,6 +81,6 @@ async def test_others_have_their_turn_while_times_are_worked_out(
 
     monkeypatch.setattr(schedules, "plan", slow)
     busy = asyncio.create_task(others())
-    await house.firing.work()
+    await house.occurrences.work()
     busy.cancel()
     assert len(set(seen)) == len(seen) == 5

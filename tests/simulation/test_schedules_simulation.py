@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.engine.firing import plan
+from muster.engine.occurrences import plan
 from muster.engine.schedules import Claimed, Settled
 from muster.sim.scenarios.schedules import simulate
 from muster.sim.seeds import first_failure, run_in

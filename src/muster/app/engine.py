@@ -34,7 +34,7 @@ from muster.engine.observer import Observer
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
 from muster.engine.resending import Resending
-from muster.engine.schedules import FiringObserver, FiringPass, Scheduling
+from muster.engine.schedules import OccurrenceObserver, OccurrencePass, Scheduling
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.kit.loop import Loop
@@ -106,7 +106,7 @@ async def running_engine(
     clock: Clock,
     ids: Ids,
     observer: Observer,
-    firing: FiringObserver,
+    occurrences: OccurrenceObserver,
     instances: Instances,
     counted: Callable[[Counts], None],
     shared: SharedCache | None = None,
@@ -159,9 +159,9 @@ async def running_engine(
     kept: list[Expiring] = [*expiring, OldNearMisses(database)]
     housekeeping = Loop("housekeeping", Housekeeping(kept).tidy, trouble)
     schedules = ScheduleRepository(database)
-    firing_pass = FiringPass(schedules, control, firing, trouble)
-    firing_loop = Loop("schedules", firing_pass.timetable, trouble)
-    scheduling = Scheduling(schedules, control, library, ids, firing_loop.wake)
+    occurrence_pass = OccurrencePass(schedules, control, occurrences, trouble)
+    schedule_loop = Loop("schedules", occurrence_pass.timetable, trouble)
+    scheduling = Scheduling(schedules, control, library, ids, schedule_loop.wake)
     who = identity_of(settings, name.incarnation)
     async with (
         among_others(instances, who, lambda: instance.driving, counted) as say_leaving,
@@ -179,7 +179,7 @@ async def running_engine(
             instance.retire()
             yield engine
             return
-        loops = (instance, bulk_loop, firing_loop, housekeeping)
+        loops = (instance, bulk_loop, schedule_loop, housekeeping)
         running = [asyncio.create_task(each.run()) for each in loops]
         if contexts:
             running.append(asyncio.create_task(contexts.run(instance.doubt_leases)))
@@ -188,7 +188,7 @@ async def running_engine(
         finally:
             with suppress(TimeoutError):
                 async with asyncio.timeout(settings.engine.shutdown_grace):
-                    await firing_loop.stop()
+                    await schedule_loop.stop()
                     await bulk_loop.stop()
             await instance.leave(settings.engine.shutdown_grace)
             for task in running:

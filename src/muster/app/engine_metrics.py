@@ -156,7 +156,7 @@ class InstanceMetrics:
 
 
 class ScheduleMetrics:
-    """An `engine.schedules.FiringObserver` that counts."""
+    """An `engine.schedules.OccurrenceObserver` that counts."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._late = Histogram(
@@ -172,7 +172,7 @@ class ScheduleMetrics:
             registry=registry,
         )
 
-    def fired(self, outcome: str, lateness: float | None = None) -> None:
+    def occurred(self, outcome: str, lateness: float | None = None) -> None:
         self._outcomes.labels(outcome).inc()
         if outcome == "started" and lateness is not None:
             self._late.observe(lateness)

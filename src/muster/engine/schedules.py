@@ -10,8 +10,8 @@ from typing import Protocol
 from muster.definitions.library import Library, NotFound
 from muster.definitions.timetables import timetable
 from muster.engine.control import Conflict, Control, Start
-from muster.engine.firing import MISSED_AFTER, DueSchedule, Plan, plan
 from muster.engine.limits import limit_of_occurrence
+from muster.engine.occurrences import MISSED_AFTER, DueSchedule, Plan, plan
 from muster.engine.ports import Begun
 from muster.kit.ids import Ids
 from muster.model.access import Caller, How, Role
@@ -118,10 +118,10 @@ class Schedules(Protocol):
         ...
 
 
-class FiringObserver(Protocol):
+class OccurrenceObserver(Protocol):
     """Hears what became of occurrences: `started`, `duplicate`, `overlap`, `missed` or `refused`."""
 
-    def fired(self, outcome: str, lateness: float | None = None) -> None: ...
+    def occurred(self, outcome: str, lateness: float | None = None) -> None: ...
 
 
 class Scheduling:
@@ -241,7 +241,7 @@ class Scheduling:
         return kept
 
 
-class FiringPass:
+class OccurrencePass:
     """Starts what is due. A schedule is claimed, its occurrences are started under their keys, and only then
     it moves on: whoever dies in between leaves it due, and what was started is not started again."""
 
@@ -249,7 +249,7 @@ class FiringPass:
         self,
         schedules: Schedules,
         control: Control,
-        observer: FiringObserver,
+        observer: OccurrenceObserver,
         trouble: tuple[type[Exception], ...],
     ) -> None:
         self._schedules, self._control = schedules, control
@@ -270,7 +270,8 @@ class FiringPass:
             return False
         plans = await _plans(claimed)
         ended = await asyncio.gather(
-            *(self._fire(due, planned, claimed.at, asked) for due, planned in plans), return_exceptions=True
+            *(self._deal_with(due, planned, claimed.at, asked) for due, planned in plans),
+            return_exceptions=True,
         )
         await self._schedules.settle([each for each in ended if isinstance(each, Settled)])
         for each in ended:
@@ -278,11 +279,11 @@ class FiringPass:
                 raise each
         return any(planned is not None and not planned.holds for _, planned in plans)
 
-    async def _fire(self, due: DueSchedule, planned: Plan | None, at: datetime, asked: float) -> Settled:
+    async def _deal_with(self, due: DueSchedule, planned: Plan | None, at: datetime, asked: float) -> Settled:
         if planned is None:
             return Settled(due, None, error="It cannot be told when it is due; the log says more.")
         if planned.skip_reason is not None:
-            self._observer.fired(planned.skip_reason.value)
+            self._observer.occurred(planned.skip_reason.value)
             log.info("schedule %s left out %s: %s", due.stored.id, planned.skipped_at, planned.skip_reason)
         ran, error = False, None
         for time in planned.start:
@@ -299,7 +300,7 @@ class FiringPass:
                     return Settled(due, Plan(next_run_at=time, holds=True), ran, error)
             ran = ran or error is None
             late = (at - time).total_seconds() + asyncio.get_running_loop().time() - asked
-            self._observer.fired(outcome, max(late, 0.0))
+            self._observer.occurred(outcome, max(late, 0.0))
         return Settled(due, planned, ran, error)
 
     async def _try(self, kept: StoredSchedule, time: datetime, at: datetime) -> tuple[str, str | None]:

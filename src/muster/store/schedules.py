@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, or_, select, update
 
 from muster.definitions.ports import Stale
-from muster.engine.firing import DueSchedule
+from muster.engine.occurrences import DueSchedule
 from muster.engine.schedules import Archived, Claimed, Settled, occurrence
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, StoredSchedule

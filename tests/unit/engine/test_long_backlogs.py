@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from muster.definitions.timetables import Timetable, timetable
-from muster.engine.firing import MOST_CAUGHT_UP, STARTED_AT_ONCE, DueSchedule, Plan, plan
+from muster.engine.occurrences import MOST_CAUGHT_UP, STARTED_AT_ONCE, DueSchedule, Plan, plan
 from muster.model.schedule import ScheduleOrigin, SkipReason, StoredSchedule
 from muster.model.workflow import Schedule
 

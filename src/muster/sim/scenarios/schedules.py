@@ -25,7 +25,7 @@ from muster.engine.handlers import Call, Done, Handlers, Outcome, Suspend
 from muster.engine.instance import Instance, Name
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
-from muster.engine.schedules import FiringPass
+from muster.engine.schedules import OccurrencePass
 from muster.engine.state import Failure, Phase
 from muster.kit.loop import Loop
 from muster.model.execution import NodeStatus
@@ -212,16 +212,16 @@ class _Place:
         instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
         library = Library(workflows, TemplateRepository(database, clock), Catalogue(TYPES), ids)
         control = Control(instance, ExecutionRecords(database), library, programs, clock, ids)
-        firing = FiringPass(self._make(database), control, _Nobody(), TROUBLE)
+        occurrences = OccurrencePass(self._make(database), control, _Nobody(), TROUBLE)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
-            tasks.create_task(Loop("schedules", firing.timetable, TROUBLE).run())
+            tasks.create_task(Loop("schedules", occurrences.timetable, TROUBLE).run())
 
 
 class _Nobody:
     """Hears, and tells nobody."""
 
-    def fired(self, outcome: str, lateness: float | None = None) -> None:
+    def occurred(self, outcome: str, lateness: float | None = None) -> None:
         pass
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.definitions.timetables import timetable
-from muster.engine.firing import (
+from muster.engine.occurrences import (
     MISSED_AFTER,
     MOST_CAUGHT_UP,
     STARTED_AT_ONCE,

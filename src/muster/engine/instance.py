@@ -220,6 +220,9 @@ class Instance:
                     self._ring()
         except (NotWritten, TimeoutError) as away:
             log.warning("what this instance holds is free when its leases have run out: %s", away)
+        except Exception:
+            # The last thing that an instance does: whatever goes wrong in it, the rest is to end in order.
+            log.exception("what this instance holds is free when its leases have run out")
 
     # --- passes: each answers how many it took ------------------------------------------------------
 

@@ -1,10 +1,10 @@
 """The engine under faults: what was accepted ends as it should, and no journaled effect happens again.
 
-Three instances share a database that fails and loses answers; they crash at any commit and at any call,
-freeze and wake up as if no time had passed, and start again. They run random workflows, and people pause,
-resume, cancel and retry those. Effects reach a sink outside over a network that loses, doubles and delays.
-Every commit is looked at. In the end the faults stop, and everything that was accepted has to finish as the
-naive interpreter says.
+Three instances, of which some join later, share a database that fails and loses answers; they crash at any
+commit and at any call, freeze and wake up as if no time had passed, drain and leave when they are asked to,
+and start again. They run random workflows, and people pause, resume, cancel and retry those. Effects reach a
+sink outside over a network that loses, doubles and delays. Every commit is looked at. In the end the faults
+stop, and everything that was accepted has to finish as the naive interpreter says.
 
 | module | holds |
 |---|---|

@@ -61,7 +61,14 @@ LEASE = timedelta(seconds=2)
 CALM_SECONDS = 300
 MOST_EXECUTIONS = 8
 
+# Of an instance's lives, so many end as asked: it drains and leaves.
+LEAVES_IN = 0.3
+
 MakeExecutions = type[ExecutionRepository]
+
+
+class _Left(Exception):
+    """An instance has ended as it was asked to."""
 
 
 def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[str]:
@@ -143,10 +150,13 @@ class _Place:
         self._world, self._ledger, self._weather, self._sink = world, ledger, weather, sink
         self._database, self._make = database, make
         self._chance = world.chance(self.name)
+        self._leaving = world.chance(f"{self.name}/leaving")
+        self._joins_after = self._leaving.choice([0.0, STORMY_SECONDS / 2]) if number else 0.0
         has_culprit = number == 0 and self._chance.random() < CULPRITS_IN
         self._versions = (*VERSIONS, CULPRIT_VERSION) if has_culprit else VERSIONS
 
     async def live_again_and_again(self) -> None:
+        await asyncio.sleep(self._joins_after)
         await self._weather.live_again_and_again(self.name, self._live, self._chance)
 
     async def _live(self) -> None:
@@ -167,11 +177,29 @@ class _Place:
         actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
         approvals = ApprovalRepository(database)
         people = People(actions, acts, approvals, self._ledger, self._chance)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(instance.run())
-            tasks.create_task(self._start_some(instance))
-            tasks.create_task(people.meddle())
-            tasks.create_task(people.tidy_up())
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(instance.run())
+                tasks.create_task(self._start_some(instance))
+                tasks.create_task(people.meddle())
+                tasks.create_task(people.tidy_up())
+                tasks.create_task(self._leave_some_time(instance))
+        except* _Left:
+            self._world.note(self.name, "has left")
+
+    async def _leave_some_time(self, instance: Instance) -> None:
+        """As in a rolling restart: it takes no work, what runs has a while to finish, the rest is handed on.
+        It comes back as a new incarnation."""
+        draw = self._leaving
+        if draw.random() > LEAVES_IN:
+            return
+        await asyncio.sleep(draw.random() * STORMY_SECONDS)
+        if self._ledger.calm:
+            return
+        instance.retire()
+        await asyncio.sleep(draw.choice([0.0, 0.3]))
+        await instance.leave(draw.choice([0.0, 0.5, 1.5]))
+        raise _Left
 
     async def _document(self, version_id: int) -> JsonObject:
         return to_document(self._ledger.definitions[version_id])

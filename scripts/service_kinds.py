@@ -398,4 +398,6 @@ class Kafka(Service):
 
 
 SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka())}
-SOFTWARE: dict[str, Software] = {**SERVICES, "java": JAVA}
+PROMETHEUS = Software("prometheus", ("prometheus",), ("promtool",))
+
+SOFTWARE: dict[str, Software] = {**SERVICES, "java": JAVA, "prometheus": PROMETHEUS}

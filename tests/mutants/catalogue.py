@@ -13,6 +13,7 @@ CACHE = "tests/contract/test_cache.py"
 AT_HAND = "tests/contract/test_contexts_at_hand.py"
 IN_CACHE = "tests/contract/test_durability_in_a_cache.py"
 CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
+EVENT_WAITS = "tests/contract/test_event_waits.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -555,5 +556,47 @@ MUTANTS = [
         "asked = asks and any(row.node in asks for row in self.rows)",
         "asked = False",
         f"{IN_CACHE} unasked and sqlite",
+    ),
+    Mutant(
+        "the execution's id of an event",
+        "engine/event_waits.py",
+        "if event.execution_id != state.execution_id:",
+        "if False:",
+        f"{EVENT_WAITS} wrong_ids and sqlite",
+    ),
+    Mutant(
+        "the first event of a name wins",
+        "engine/event_waits.py",
+        "if fitting and not fresh:",
+        "if False:",
+        f"{EVENT_WAITS} whichever_order and sqlite",
+    ),
+    Mutant(
+        "a wait that is there when the service is called",
+        "nodes/waiting_for_events.py",
+        "            await visit.write([_opening(visit, wait, params)], [])\n",
+        "            pass\n",
+        f"{EVENT_WAITS} still_being_called and sqlite",
+    ),
+    Mutant(
+        "answers to a visit that has not parked yet",
+        "engine/live.py",
+        "token for token in self.state.tokens if token.phase in AT_WORK",
+        "token for token in self.state.tokens if not AT_WORK",
+        f"{EVENT_WAITS} still_being_called and sqlite",
+    ),
+    Mutant(
+        "what a visit opened before, for who takes it over",
+        "nodes/waiting_for_events.py",
+        "if call.fence == FIRST_FENCE and call.attempt == 1:",
+        "if True:",
+        f"{EVENT_WAITS} takes_over and sqlite",
+    ),
+    Mutant(
+        "time that an event has given",
+        "store/event_waits.py",
+        "late = [row.id for row in rows if row.expires_at <= at]",
+        "late = [row.id for row in rows]",
+        f"{EVENT_WAITS} no_longer_counts and sqlite",
     ),
 ]

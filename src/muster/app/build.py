@@ -37,7 +37,7 @@ from muster.app.network import database_hosts, network_effects, web_client, what
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
-from muster.app.wait_metrics import WaitMetrics
+from muster.app.wait_metrics import WaitMetrics, counting_waits
 from muster.app.watched_database import WatchedDatabase
 from muster.definitions.library import Library
 from muster.definitions.limits import Limits
@@ -174,13 +174,14 @@ async def opened(
         effects = await stack.enter_async_context(
             network_effects(settings, web, deliveries, storage.templates)
         )
+        wait_metrics = WaitMetrics(registry)
         event_waits = EventWaitRepository(database, committer, settings.instance_id)
         handlers = for_every_type(
             Handlers(
                 {**effects, **data.effects, **plugged.effects},
                 {**pure_handlers(), **plugged.pures},
                 {**wait_handlers(), **plugged.waits},
-                {"WAIT_EVENTS": wait_for_events(settings, web, event_waits)},
+                {"WAIT_EVENTS": wait_for_events(settings, web, event_waits, wait_metrics)},
             ),
             catalogue.node_types,
         )
@@ -211,6 +212,7 @@ async def opened(
         )
         if "engine" in settings.roles:
             await stack.enter_async_context(checking_itself(database, registry))
+            await stack.enter_async_context(counting_waits(EventWaitLists(database), registry))
         metrics.driving(engine.driving)
         triggering = Triggering(startables, engine.control, TriggerMetrics(registry).told)
         waiting = EventWaiting(
@@ -219,7 +221,7 @@ async def opened(
             Applying(database, settings.instance_id),
             engine.actions.retry,
             engine.control.look_now,
-            WaitMetrics(registry),
+            wait_metrics,
         )
         wait_messages = WaitMessages(waiting, event_waits, limits)
         consumer = await stack.enter_async_context(

@@ -5,14 +5,15 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 
 from muster.app.settings import CallbackSettings, Settings
+from muster.app.wait_metrics import WaitMetrics
 from muster.nodes.ports import Http
 from muster.nodes.waiting_for_events import EventWaits, WaitForEvents
 
 WHSEC = "whsec_"
 
 
-def wait_for_events(settings: Settings, http: Http, waits: EventWaits) -> WaitForEvents:
-    return WaitForEvents(http, waits, new_correlation, base_of(settings))
+def wait_for_events(settings: Settings, http: Http, waits: EventWaits, metrics: WaitMetrics) -> WaitForEvents:
+    return WaitForEvents(http, waits, new_correlation, base_of(settings), metrics.ended)
 
 
 def new_correlation() -> str:

@@ -1,8 +1,21 @@
-"""What Prometheus is told of waits for events. Labels are bounded: sources, and what came of them."""
+"""What Prometheus is told of waits for events. Labels are bounded: sources, and what came of them. How long
+waits take is `muster_node_seconds` of their type."""
 
-from prometheus_client import CollectorRegistry, Counter
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from functools import partial
+from typing import Protocol
 
-from muster.engine.event_waits import Accepted, Arrived, NearMiss, Verdict
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from muster.engine.event_waits import Accepted, Arrived, NearMiss, Verdict, WaitStatus
+from muster.kit.loop import Loop
+from muster.store.database import CommitUnknown, Unavailable
+
+LOOK_EVERY = 15.0
+KNOWN = frozenset({"api_response", "kafka_event"})
 
 
 class WaitMetrics:
@@ -23,6 +36,18 @@ class WaitMetrics:
             "Events that came for a wait which another one had completed, or its deadline ended.",
             registry=registry,
         )
+        self._ends = Counter(
+            "muster_wait_ends",
+            "Waits from which executions went on here, or failed, by how they ended.",
+            ("outcome",),
+            registry=registry,
+        )
+        self._first = Counter(
+            "muster_wait_first_event",
+            "Which event came first to waits that ended.",
+            ("event",),
+            registry=registry,
+        )
 
     def arrived(self, event: Arrived, verdict: Verdict) -> None:
         if isinstance(verdict, Accepted):
@@ -31,3 +56,36 @@ class WaitMetrics:
             return
         self._events.labels(event.source.value, verdict.reason.value.lower()).inc()
         self._conflicts.inc(verdict.near is NearMiss.LATE)
+
+    def ended(self, status: WaitStatus, received: Sequence[str]) -> None:
+        self._ends.labels(status.value).inc()
+        if received:
+            self._first.labels(received[0] if received[0] in KNOWN else "other").inc()
+
+
+class Standing(Protocol):
+    async def standing(self) -> tuple[int, timedelta]:
+        """How many waits there are, and how old the oldest is."""
+        ...
+
+
+@asynccontextmanager
+async def counting_waits(waits: Standing, registry: CollectorRegistry) -> AsyncIterator[None]:
+    """Look now and then until the end of the block."""
+    active = Gauge("muster_waits_active", "Waits for events, of all instances together.", registry=registry)
+    oldest = Gauge("muster_waits_oldest_seconds", "How old the oldest of them is.", registry=registry)
+    look = partial(_look, waits, active, oldest)
+    running = asyncio.create_task(Loop("waits", look, (Unavailable, CommitUnknown)).run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+async def _look(waits: Standing, active: Gauge, oldest: Gauge) -> float:
+    count, age = await waits.standing()
+    active.set(count)
+    oldest.set(age.total_seconds())
+    return LOOK_EVERY

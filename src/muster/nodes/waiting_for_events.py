@@ -64,10 +64,19 @@ class EventWaits(Protocol):
 
 
 class WaitForEvents:
-    """`new_id` makes correlation ids that nobody can guess; `base` is where this service is called."""
+    """`new_id` makes correlation ids that nobody can guess; `base` is where this service is called. `ended`
+    hears how waits came to their ends, and which events they had by then, in their order."""
 
-    def __init__(self, http: Http, waits: EventWaits, new_id: Callable[[], str], base: str) -> None:
+    def __init__(
+        self,
+        http: Http,
+        waits: EventWaits,
+        new_id: Callable[[], str],
+        base: str,
+        ended: Callable[[WaitStatus, Sequence[str]], None] | None = None,
+    ) -> None:
         self._http, self._waits, self._new_id, self._base = http, waits, new_id, base.rstrip("/")
+        self._ended = ended
         self._templates = PerConfig(_template)
 
     async def __call__(self, visit: Visit) -> tuple[Outcome, Json]:
@@ -167,6 +176,9 @@ class WaitForEvents:
             # Complete before its own call had been answered.
             kept = await self._found(call)
             answer = {**answer, "apiCallResponse": kept.response} if kept and kept.response else answer
+        received = answer.get("received")
+        if self._ended is not None and isinstance(received, dict):
+            self._ended(WaitStatus(str(answer["status"])), list(received))
         return _gone_on(visit.config, call, answer)
 
 

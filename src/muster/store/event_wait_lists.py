@@ -1,14 +1,17 @@
 """Waits for events and near misses as people find them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Connection, Row, Select, func, select
 
+from muster.engine.event_waits import WaitStatus
 from muster.model.event_wait import NearMissRecord, WaitRecord
 from muster.model.json import JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
+from muster.store.dialect import now
 from muster.store.event_waits import W
 from muster.store.paging import read_page
 from muster.store.tables import ID_LENGTH, execution_wait_states, near_miss
@@ -94,6 +97,16 @@ class EventWaitLists:
         if row is None or institute_id not in (None, row.institute_id):
             return None
         return near_miss_record(row)
+
+    async def standing(self) -> tuple[int, timedelta]:
+        """How many wait, and how old the oldest of them is."""
+
+        def work(connection: Connection) -> tuple[int, timedelta]:
+            waiting = select(func.count(), func.min(W.created_at)).where(W.status == WaitStatus.WAITING.value)
+            count, first = connection.execute(waiting).one()
+            return count, now(connection) - first if first is not None else timedelta()
+
+        return await self._database.read(work)
 
     async def _rows(self, wanted: Select[Any]) -> Sequence[WaitRecord]:
         rows = await self._database.read(lambda connection: connection.execute(wanted).all())

@@ -81,10 +81,15 @@ class Part:
     failures: int = 0
 
     def halves(self) -> tuple["Part", "Part"]:
-        """Each is narrowed down further by its next failure. The first half comes first, so that every
-        partition keeps its order."""
-        middle, failures = len(self.messages) // 2, FAILURES_BEFORE_HALVING - 1
-        return Part(self.messages[:middle], failures), Part(self.messages[middle:], failures)
+        """Each is narrowed down further by its next failure; only a message alone has as many chances as all
+        had together, since it may be none of its fault. The first half comes first, so that every partition
+        keeps its order."""
+        middle = len(self.messages) // 2
+        return _narrowed(self.messages[:middle]), _narrowed(self.messages[middle:])
+
+
+def _narrowed(messages: Sequence[Message]) -> Part:
+    return Part(messages, FAILURES_BEFORE_HALVING - 1 if len(messages) > 1 else 0)
 
 
 class Consumer:
@@ -172,9 +177,8 @@ class Consumer:
             if fetching.done() and (messages := fetching.result()):
                 self._parts.append(Part(messages))
         finally:
-            for task in (fetching, stopping):
-                task.cancel()
-            await asyncio.gather(fetching, stopping, return_exceptions=True)
+            fetching.cancel()
+            stopping.cancel()
 
     async def _look_at_lag(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -211,16 +215,18 @@ class Consumer:
             return
         (message,) = part.messages
         log.error("message %s failed %s times: %s", message.name, failures, type(error).__name__)
-        batch = await self._still_to_do(part.messages)
+        owned = self._owned(part)
+        batch = await self._still_to_do(owned)
         reason = str(error) or type(error).__name__
         rejected = [Rejected(each, type(error).__name__, reason) for each in batch.messages]
-        await self._settle(part, batch, rejected)
+        await self._settle(owned, batch, rejected)
         self._parts.popleft()
 
     async def _handle(self, part: Part) -> None:
-        batch = await self._still_to_do(part.messages)
+        owned = self._owned(part)
+        batch = await self._still_to_do(owned)
         if not batch.messages:
-            await self._settle(part, batch)
+            await self._settle(owned, batch)
             return
         try:
             rejected = await self._holding(self._handler(batch))
@@ -229,16 +235,20 @@ class Consumer:
             rest = batch.without({each.message.name for each in refused.rejected})
             if rest.messages:
                 rejected = await self._holding(self._handler(rest))
-                await self._settle(part, batch, rejected)
+                await self._settle(owned, batch, rejected)
             else:
                 await self._record(batch)
-                await self._settle(part, batch)
+                await self._settle(owned, batch)
         else:
-            await self._settle(part, batch, rejected)
+            await self._settle(owned, batch, rejected)
 
-    async def _still_to_do(self, messages: Sequence[Message]) -> Batch:
-        """What is still this member's, and nobody has dealt with."""
-        owned = [message for message in messages if self._member.owns(message.place)]
+    def _owned(self, part: Part) -> Sequence[Message]:
+        """What is still this member's; the rest comes to who has its partition now, who begins where it was
+        recorded: what was left out here is not to be recorded as done."""
+        return [message for message in part.messages if self._member.owns(message.place)]
+
+    async def _still_to_do(self, owned: Sequence[Message]) -> Batch:
+        """What of these nobody has dealt with."""
         places = {message.place for message in owned}
         if self._positions is None:
             return Batch(owned)
@@ -252,13 +262,15 @@ class Consumer:
         group = self._member.group
         return Batch(fresh, [Position(group, place, self._recorded[place], ends[place]) for place in ends])
 
-    async def _settle(self, part: Part, batch: Batch, rejected: Sequence[Rejected] = ()) -> None:
-        """All of the batch is dealt with, but for what was rejected; and with it all of the part."""
+    async def _settle(
+        self, owned: Sequence[Message], batch: Batch, rejected: Sequence[Rejected] = ()
+    ) -> None:
+        """All of the batch is dealt with, but for what was rejected; and with it all that was owned."""
         if rejected:
             await self._bury(rejected)
             await self._record(batch)
         self._recorded |= {each.place: each.next for each in batch.positions}
-        await self._member.record(_ends(part.messages))
+        await self._member.record(_ends(owned))
         self._observer.handled(batch.messages)
 
     async def _record(self, batch: Batch) -> None:
@@ -273,9 +285,7 @@ class Consumer:
             while not (await asyncio.wait((task,), timeout=HOLD_EVERY))[0]:
                 await self._member.hold()
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            task.cancel()
         return task.result()
 
     # --- dead letters ---------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ class Changes:
     """Who listens to what, by name. Telling costs next to nothing where nobody listens."""
 
     def __init__(self) -> None:
-        self._listening: dict[str, set[asyncio.Event]] = {}
+        # In the order in which they came, so that a simulation repeats.
+        self._listening: dict[str, dict[asyncio.Event, None]] = {}
 
     def tell(self, name: str) -> None:
         for event in self._listening.get(name, ()):
@@ -21,11 +22,11 @@ class Changes:
         it."""
         heard = asyncio.Event()
         for name in names:
-            self._listening.setdefault(name, set()).add(heard)
+            self._listening.setdefault(name, {})[heard] = None
         try:
             yield heard
         finally:
             for name in names:
-                self._listening[name].discard(heard)
+                self._listening[name].pop(heard, None)
                 if not self._listening[name]:
                     del self._listening[name]

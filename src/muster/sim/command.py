@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from muster.sim.scenarios import committer, engine, schedules, starts, waits
+from muster.sim.scenarios import bus, committer, engine, schedules, starts, waits
 from muster.sim.seeds import Failure, Scenario, first_failure, run_in
 from muster.sim.world import World
 
@@ -19,8 +19,16 @@ SCENARIOS: dict[str, Scenario] = {
     "starts": starts.simulate,
     "schedules": schedules.simulate,
     "waits": waits.simulate,
+    "bus": bus.simulate,
 }
-DEFAULT_SEEDS = {"committer": 10_000, "engine": 20_000, "starts": 5_000, "schedules": 5_000, "waits": 5_000}
+DEFAULT_SEEDS = {
+    "committer": 10_000,
+    "engine": 20_000,
+    "starts": 5_000,
+    "schedules": 5_000,
+    "waits": 5_000,
+    "bus": 3_000,
+}
 CHUNK = 50
 
 

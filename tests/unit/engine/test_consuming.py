@@ -1,0 +1,146 @@
+"""A consumer whose partitions come and go: what it has not dealt with is never recorded as done."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from clocks import FakeClock
+from muster.engine.bus import Batch, Message, Outgoing, Place, Rejected
+from muster.engine.consuming import Consumer
+from muster.engine.ports import NotWritten
+
+HERE, THERE = Place("orders", 0), Place("orders", 1)
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+class OneMember:
+    """A bus and its only member, whose partitions a test takes away and gives back."""
+
+    def __init__(self, *messages: Message) -> None:
+        self.group = "g"
+        self.owned = {HERE, THERE}
+        self.recorded: dict[Place, int] = {}
+        self.published: list[Outgoing] = []
+        self.holds = 0
+        self._messages = list(messages)
+
+    def member(self, group: str) -> "OneMember":
+        return self
+
+    async def subscribe(self, topics: Collection[str]) -> None:
+        return
+
+    async def fetch(self, most: int, patience: float) -> Sequence[Message]:
+        fetched, self._messages = self._messages, []
+        return fetched
+
+    async def hold(self) -> None:
+        self.holds += 1
+
+    def owns(self, place: Place) -> bool:
+        return place in self.owned
+
+    async def record(self, ends: Mapping[Place, int]) -> None:
+        self.recorded |= ends
+
+    async def lag(self) -> Mapping[Place, int]:
+        return {}
+
+    async def leave(self) -> None:
+        return
+
+    async def publish(self, messages: Sequence[Outgoing]) -> Sequence[tuple[Place, int]]:
+        self.published += messages
+        return [(HERE, 0) for _ in messages]
+
+    async def make(self, topics: Collection[str]) -> None:
+        return
+
+    async def check(self) -> None:
+        return
+
+
+class Kept:
+    """Hears and keeps nothing but the names of dead letters."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    async def keep(self, rejected: Sequence[Rejected]) -> None:
+        self.names += [each.message.name for each in rejected]
+
+    def handled(self, messages: Sequence[Message]) -> None:
+        return
+
+    def rejected(self, rejected: Sequence[Rejected]) -> None:
+        return
+
+    def waiting(self, group: str, lag: Mapping[Place, int]) -> None:
+        return
+
+
+def message(place: Place, offset: int) -> Message:
+    return Message(*place, offset, None, b"{}", (), AT)
+
+
+async def topics() -> Collection[str]:
+    return ["orders"]
+
+
+def consumer(bus: OneMember, handler: object, kept: Kept) -> Consumer:
+    return Consumer(bus, "g", topics, handler, kept, FakeClock(), kept, (NotWritten,))  # type: ignore[arg-type]
+
+
+async def test_a_partition_that_was_lost_meanwhile_is_left_to_who_has_it_now() -> None:
+    bus, seen = OneMember(message(HERE, 4), message(THERE, 7)), list[Place]()
+
+    async def handler(batch: Batch) -> Sequence[Rejected]:
+        seen.extend(each.place for each in batch.messages)
+        bus.owned.add(THERE)  # it has come back: what was left out is still not done
+        return []
+
+    bus.owned.discard(THERE)
+    await consumer(bus, handler, Kept()).work()
+    assert seen == [HERE]
+    assert bus.recorded == {HERE: 5}
+
+
+async def test_what_is_fetched_is_held_on_to_while_the_store_is_away() -> None:
+    bus, away = OneMember(message(HERE, 4)), [NotWritten("away"), NotWritten("away")]
+
+    async def handler(batch: Batch) -> Sequence[Rejected]:
+        if away:
+            raise away.pop()
+        return []
+
+    found = consumer(bus, handler, Kept())
+    for _ in range(2):
+        with pytest.raises(NotWritten):
+            await found.work()
+        assert bus.recorded == {}
+    await found.work()
+    assert (bus.recorded, bus.holds) == ({HERE: 5}, 2)
+
+
+async def test_a_message_alone_has_three_chances_of_its_own() -> None:
+    bus, kept, tries = OneMember(*(message(HERE, offset) for offset in range(8))), Kept(), list[list[int]]()
+
+    async def handler(batch: Batch) -> Sequence[Rejected]:
+        offsets = [each.offset for each in batch.messages]
+        tries.append(offsets)
+        if 5 in offsets:
+            raise ValueError("not five")
+        return []
+
+    found = consumer(bus, handler, kept)
+    while bus.recorded.get(HERE) != 8:
+        try:
+            await found.work()
+        except ValueError:
+            continue
+    assert kept.names == ["orders/0/5"]
+    assert tries.count([5]) == 3
+    assert [each.topic for each in bus.published] == ["orders.dlq"]
+    handled = [each for offsets in tries if 5 not in offsets for each in offsets]
+    assert handled == [0, 1, 2, 3, 4, 6, 7]

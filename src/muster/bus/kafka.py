@@ -18,6 +18,7 @@ from muster.engine.bus import BadClient, BusAway, Outgoing, Place, UnknownTopic
 T = TypeVar("T")
 
 ASK_SECONDS = 10.0
+LOOKS = (0.1, 0.3, 0.6)
 # As many as the broker thinks right.
 BY_DEFAULT = -1
 
@@ -44,12 +45,17 @@ class KafkaBus:
             raise
 
     async def _check_known(self, topics: Collection[str]) -> None:
-        """The client itself waits half a minute for a topic that may not have been heard of yet."""
-        if set(topics) <= self._known:
-            return
-        self._known = await self._ask(self._topics)
-        if missing := sorted(set(topics) - self._known):
-            raise UnknownTopic(f"Kafka has no topic {missing[0]!r}")
+        """Not every broker has heard of a topic that was just made, so it is asked for several times; the
+        client itself would do so for half a minute."""
+        for pause in (*LOOKS, None):
+            if set(topics) <= self._known:
+                return
+            self._known = await self._ask(self._topics)
+            missing = sorted(set(topics) - self._known)
+            if missing and pause is None:
+                raise UnknownTopic(f"Kafka has no topic {missing[0]!r}")
+            if missing and pause is not None:
+                await asyncio.sleep(pause)
 
     def member(self, group: str) -> KafkaMember:
         return KafkaMember(self._client, group)

@@ -17,6 +17,9 @@ class Setting:
     on_timeout: str
     required: frozenset[str]
 
+    def __str__(self) -> str:
+        return f"{self.strategy}, {self.on_timeout}, {' and '.join(sorted(self.required)) or 'none'} required"
+
 
 SETTINGS = [
     Setting(strategy, on_timeout, frozenset(required))

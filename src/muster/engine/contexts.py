@@ -50,15 +50,15 @@ class CachedContexts:
         self._renew_at = self._renew_contexts_at = 0.0
         self._on_loss: Callable[[], None] = _nobody
         # Executions that are driven here, with their fences; those that the cache may know of; and those
-        # whose lock is this instance's, as far as is known here.
+        # whose lock is this instance's, as far as is known here. (In an order: a simulated run repeats.)
         self._driven: dict[str, int] = {}
-        self._there: set[str] = set()
-        self._held: set[str] = set()
+        self._there: dict[str, None] = {}
+        self._held: dict[str, None] = {}
         # What is to be told.
         self._pending: dict[str, Snapshot] = {}
         self._nodes: dict[tuple[str, str], tuple[int, JournalRow]] = {}
         self._gone: dict[str, Version] = {}
-        self._changed: set[str] = set()
+        self._changed: dict[str, None] = {}
         self._loop = Loop("cache", self.work)
 
     # --- telling: between the steps of executions -------------------------------------------------------
@@ -66,9 +66,9 @@ class CachedContexts:
     def took(self, live: Live) -> None:
         execution = live.facts.id
         self._driven[execution] = live.fence
-        self._changed.add(execution)
+        self._changed[execution] = None
         if live.fence > FIRST_FENCE:
-            self._there.add(execution)  # from whoever had it last
+            self._there[execution] = None  # from whoever had it last
         if live.fence == FIRST_FENCE or live.program.in_cache:
             self.stands(live, (), None)
         self._loop.wake()
@@ -86,8 +86,8 @@ class CachedContexts:
         execution = live.facts.id
         if self._driven.get(execution) == live.fence:
             del self._driven[execution]
-            self._there.discard(execution)
-            self._changed.add(execution)
+            self._there.pop(execution, None)
+            self._changed[execution] = None
             self._loop.wake()
 
     def _end(self, live: Live) -> None:
@@ -171,11 +171,11 @@ class CachedContexts:
         pending, self._pending = self._pending, {}
         nodes, self._nodes = self._nodes, {}
         gone, self._gone = self._gone, {}
-        changed, self._changed = self._changed, set()
+        changed, self._changed = self._changed, {}
         if self._breaker.rests:
-            self._held -= changed
+            _drop(self._held, changed)
             return
-        self._there.update(execution for execution in pending if execution in self._driven)
+        self._there.update(dict.fromkeys(execution for execution in pending if execution in self._driven))
         await self._tell_locks(changed)
         for part in _parts(list(gone.items())):
             await self._ask(partial(self._cache.remove, dict(part)))
@@ -200,7 +200,7 @@ class CachedContexts:
     async def _tell_locks(self, changed: Iterable[str]) -> None:
         release = [each for each in changed if each in self._held and each not in self._driven]
         acquire = [each for each in changed if each in self._driven and each not in self._held]
-        self._held.difference_update(release)
+        _drop(self._held, release)
         for part in _parts(release):
             await self._ask(partial(self._locks.release, part))
         await self._acquire(acquire)
@@ -208,14 +208,14 @@ class CachedContexts:
     async def _acquire(self, executions: Sequence[str]) -> None:
         for part in _parts(executions):
             answers = await self._ask(partial(self._locks.acquire, part)) or [False] * len(part)
-            self._held.update(each for each, mine in zip(part, answers, strict=True) if mine)
+            self._held.update({each: None for each, mine in zip(part, answers, strict=True) if mine})
 
     async def _renew_locks(self) -> None:
         for part in _parts([each for each in self._held if each in self._driven]):
             answers = await self._ask(partial(self._locks.renew, part)) or [True] * len(part)
             lost = [each for each, mine in zip(part, answers, strict=True) if not mine]
             if lost := [each for each in lost if each in self._driven]:
-                self._held.difference_update(lost)
+                _drop(self._held, lost)
                 self._observer.counted("lock_lost", len(lost))
                 self._on_loss()
         await self._acquire([each for each in self._driven if each not in self._held])
@@ -247,6 +247,11 @@ def _bounded(make: Callable[[], Entry]) -> list[Entry]:
 
 def _parts(items: Sequence[T]) -> list[Sequence[T]]:
     return [items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE)]
+
+
+def _drop(held: dict[str, None], gone: Iterable[str]) -> None:
+    for each in gone:
+        held.pop(each, None)
 
 
 def _nobody() -> None:

@@ -1,5 +1,6 @@
 """What happened, kept where no crash reaches it."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from muster.model.workflow import Definition
@@ -10,7 +11,7 @@ from muster.sim.scenarios.engine.invariants import Snapshot
 class Ledger:
     """`seen` is the database as of the last commit. `accepted` was acknowledged to whoever started it;
     `cancelled` and `retried` are what people asked for, whether or not they had an answer. Of the
-    definitions, `culprits` bring their owners down."""
+    definitions, `culprits` bring their owners down. `cached` counts what the cache was good for."""
 
     definitions: dict[int, Definition]
     culprits: frozenset[int] = frozenset()
@@ -20,6 +21,7 @@ class Ledger:
     retried: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     calm: bool = False
+    cached: Counter[str] = field(default_factory=Counter)
 
     def blame(self, found: list[str]) -> None:
         """Note what was found wrong, each thing once."""

@@ -21,6 +21,7 @@ from muster.model.node_type import Catalogue
 from muster.nodes.approval import approval
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.sim.database import FaultyDatabase
+from muster.sim.scenarios.engine.caching import Caching, content_with_a_cache
 from muster.sim.scenarios.engine.invariants import at_end, not_given_up, unfinished
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.people import People
@@ -79,14 +80,19 @@ def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[s
 async def _story(world: World, make: MakeExecutions) -> list[str]:
     graphs = world.chance("graph")
     definitions = {version: random_definition(graphs) for version in VERSIONS}
+    definitions[2] = content_with_a_cache(world, definitions[2])
     kept = {**definitions, CHILD_VERSION: child_definition(graphs), CULPRIT_VERSION: culprit_definition()}
     ledger = Ledger(kept, frozenset({CULPRIT_VERSION}))
     database = WatchedDatabase(_template().fresh(world.clock), ledger)
-    weather = Weather(world, ledger)
+    weather, caching = Weather(world, ledger), Caching(world, ledger)
     sink = Sink(world, ledger, weather)
     serving = world.outside(sink.serve(), "sink")
-    places = [_Place(world, ledger, weather, sink, database, number, make) for number in range(INSTANCES)]
+    places = [
+        _Place(world, ledger, weather, caching, sink, database, number, make) for number in range(INSTANCES)
+    ]
     lives = [world.outside(place.live_again_and_again(), place.name) for place in places]
+    if caching.redis:
+        world.outside(caching.go_wrong([place.name for place in places]), "blows")
     await asyncio.sleep(STORMY_SECONDS)
     world.note("world", "it is calm")
     ledger.calm = True
@@ -141,6 +147,7 @@ class _Place:
         world: World,
         ledger: Ledger,
         weather: Weather,
+        caching: Caching,
         sink: Sink,
         database: Database,
         number: int,
@@ -148,6 +155,7 @@ class _Place:
     ) -> None:
         self.name = f"instance-{number}"
         self._world, self._ledger, self._weather, self._sink = world, ledger, weather, sink
+        self._caching = caching
         self._database, self._make = database, make
         self._chance = world.chance(self.name)
         self._leaving = world.chance(f"{self.name}/leaving")
@@ -161,16 +169,28 @@ class _Place:
 
     async def _live(self) -> None:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
-        database = FaultyDatabase(self._database, self._world, self._weather.over_database())
+        choose = self._caching.over_database(self.name, self._weather.over_database())
+        database = FaultyDatabase(self._database, self._world, choose)
         committer = GroupCommitter(database)
-        executions = watched(self._make, self._ledger)(database, committer, LEASE)
+        name = Name(self.name, ids.new())
+        contexts = self._caching.contexts(self.name, name.owner)
+        executions = watched(self._make, self._ledger)(database, committer, LEASE, contexts is not None)
         waits = {"SLEEP": sleep, "ASK": ask, "APPROVAL": approval}
         calls = {"CALL": SubWorkflow(TheChild(CHILD_VERSION), ChildItems(database))}
         handlers = Handlers({"TELL": self._sink.tell, "KILL": kill}, {"SET": set_}, waits, calls)
-        driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
+        attempts = Attempts(handlers, executions, clock, chance, LEASE)
+        driver = Driver(executions, attempts, clock, chance, at_hand=contexts)
         programs = Programs(self._document, TYPES)
-        name = Name(self.name, ids.new())
-        instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
+        instance = Instance(
+            name,
+            executions,
+            driver,
+            programs.of,
+            clock,
+            LEASE,
+            most_takeovers=TAKEOVERS,
+            at_hand=contexts,
+        )
         workflows, templates = WorkflowRepository(database, clock), TemplateRepository(database, clock)
         library = Library(workflows, templates, Catalogue(TYPES), ids)
         records, acts = ExecutionRecords(database), ExecutionActs(committer)
@@ -180,11 +200,15 @@ class _Place:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(instance.run())
+                if contexts:
+                    tasks.create_task(contexts.run(instance.doubt_leases))
                 tasks.create_task(self._start_some(instance))
                 tasks.create_task(people.meddle())
                 tasks.create_task(people.tidy_up())
                 tasks.create_task(self._leave_some_time(instance))
         except* _Left:
+            if contexts:
+                await contexts.close()
             self._world.note(self.name, "has left")
 
     async def _leave_some_time(self, instance: Instance) -> None:

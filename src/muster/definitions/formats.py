@@ -17,6 +17,7 @@ from muster.expr import (
     compile_mapping,
     compile_template,
 )
+from muster.expr.functions.times import parse_period
 from muster.expr.paths import context_path
 from muster.kit.names import did_you_mean
 from muster.model.json import Json
@@ -42,6 +43,18 @@ def duration(value: Json) -> Flaw | None:
         parse_duration(value)
     except ValueError as error:
         return Flaw("INVALID_DURATION", str(error))
+    return None
+
+
+def period(value: Json) -> Flaw | None:
+    """A duration, or ISO 8601 with years and months."""
+    flaw = duration(value)
+    if flaw is None or not isinstance(value, str):
+        return flaw
+    try:
+        parse_period(value)
+    except ExpressionError:
+        return flaw
     return None
 
 
@@ -173,6 +186,7 @@ def _compiles(compiler: Callable[[str], object], value: Json) -> Flaw | None:
 
 FORMATS: Mapping[str, Format] = {
     "duration": duration,
+    "period": period,
     "topic": topic,
     "web-address": web_address,
     "cron": cron,

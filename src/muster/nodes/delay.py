@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from muster.definitions.steps.words import shown
 from muster.engine.handlers import Call, Done, Outcome, Suspend
 from muster.engine.state import Failure, Phase
-from muster.expr import ExpressionError, parse_duration
-from muster.expr.functions.times import instant
+from muster.expr import ExpressionError
+from muster.expr.functions.times import by_months, instant, parse_period
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_nothing
@@ -55,10 +55,10 @@ TYPE = NodeType(
         {
             "duration": {
                 "type": ["string", "number"],
-                "format": "duration",
+                "format": "period",
                 "title": "Duration",
-                "description": "A number of `unit`s, or a length of time such as `5m` or `PT5M`.",
-                "examples": [2, "5m", "PT24H"],
+                "description": "A number of `unit`s, or a length of time such as `5m`, `PT5M` or `P1Y`.",
+                "examples": [2, "5m", "PT24H", "P1M"],
             },
             "unit": choice("Unit", [*_UNITS], default="seconds"),
             "until": {
@@ -91,7 +91,7 @@ def _rest(params: JsonObject, now: datetime) -> timedelta:
     """How long to rest from `now` on. `until` goes before `duration`; null counts as not given."""
     name = "until" if params.get("until") is not None or "duration" not in params else "duration"
     try:
-        rest = _until(params, now) if name == "until" else _for(params)
+        rest = _until(params, now) if name == "until" else _for(params, now)
     except ExpressionError as error:
         raise BadParameter(f"`{name}`: {error.message}") from None
     except (OverflowError, ValueError):
@@ -105,10 +105,12 @@ def _until(params: JsonObject, now: datetime) -> timedelta:
     return instant(params.get("until")) - now
 
 
-def _for(params: JsonObject) -> timedelta:
+def _for(params: JsonObject, now: datetime) -> timedelta:
+    """Years and months are the calendar's, in UTC."""
     count = _count(params["duration"])
     if count is None:
-        return parse_duration(params["duration"])
+        months, length = parse_period(params["duration"])
+        return by_months(now, months) - now + length
     return count * _UNITS[str(params.get("unit", "seconds"))]
 
 

@@ -1,14 +1,22 @@
 """Functions on times. They take and give ISO 8601 text; a date alone stays one as long as it can."""
 
-import calendar
 import uuid as uuids
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from muster.expr.convert import whole
 from muster.expr.errors import ExpressionError
 from muster.expr.functions.arguments import text_of
 from muster.expr.functions.time_patterns import write_time
-from muster.expr.functions.times import bad_time, in_zone, instant, iso, iso_duration, moment, parse_duration
+from muster.expr.functions.times import (
+    bad_time,
+    by_months,
+    in_zone,
+    instant,
+    iso,
+    iso_duration,
+    moment,
+    parse_duration,
+)
 from muster.expr.limits import Frame
 from muster.model.json import Json
 
@@ -79,12 +87,7 @@ def _by(value: Json, count: Json, unit: timedelta) -> Json:
 
 
 def _by_months(value: Json, months: int) -> Json:
-    when: date = moment(value)
-    year, month = divmod(when.year * 12 + when.month - 1 + months, 12)
-    if not 1 <= year <= 9999:
-        raise bad_time("the time is out of range")
-    last = calendar.monthrange(year, month + 1)[1]
-    return iso(when.replace(year=year, month=month + 1, day=min(when.day, last)))
+    return iso(by_months(moment(value), months))
 
 
 def plus(value: Json, length: Json) -> Json:

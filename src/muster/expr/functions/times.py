@@ -3,19 +3,25 @@
 A text with a date alone stays one; a time without an offset is in UTC.
 """
 
+import calendar
 import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from muster.expr.errors import ExpressionError
 from muster.expr.functions.arguments import wrong
 from muster.model.json import Json
 
+D = TypeVar("D", bound=date)
 _SHORT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*(ms|w|d|h|m|s)\s*")
 _ISO = re.compile(
     r"(?P<sign>[+-]?)P(?:(?P<weeks>[0-9]{1,9})W)?(?:(?P<days>[0-9]{1,9})D)?"
     r"(?:T(?:(?P<hours>[0-9]{1,9})H)?(?:(?P<minutes>[0-9]{1,9})M)?(?:(?P<seconds>[0-9]{1,12}(?:\.[0-9]{1,9})?)S)?)?"
+)
+_CALENDAR = re.compile(
+    r"(?P<sign>[+-]?)P(?:(?P<years>[0-9]{1,4})Y)?(?:(?P<months>[0-9]{1,5})M)?(?P<rest>.*)", re.IGNORECASE
 )
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -105,6 +111,30 @@ def _duration(text: str) -> timedelta:
     if at == 0 or at < len(text):
         raise bad_time("this text is not a duration such as 15m, 1h30m or PT15M")
     return timedelta(seconds=total)
+
+
+def parse_period(value: Json) -> tuple[int, timedelta]:
+    """Months, and a length of time beside them: a duration, or ISO 8601 with years and months.
+
+    >>> parse_period("P1Y2M10DT1H")
+    (14, datetime.timedelta(days=10, seconds=3600))
+    """
+    found = _CALENDAR.fullmatch(value.strip()) if type(value) is str and len(value) <= 64 else None
+    if found is None or not (found["years"] or found["months"]):
+        return 0, parse_duration(value)
+    sign = -1 if found["sign"] == "-" else 1
+    months = int(found["years"] or 0) * 12 + int(found["months"] or 0)
+    rest = parse_duration(f"P{found['rest']}") if found["rest"] else timedelta()
+    return sign * months, sign * rest
+
+
+def by_months(when: D, months: int) -> D:
+    """So many months later; on the last day of a month that is too short."""
+    year, month = divmod(when.year * 12 + when.month - 1 + months, 12)
+    if not 1 <= year <= 9999:
+        raise bad_time("the time is out of range")
+    last = calendar.monthrange(year, month + 1)[1]
+    return when.replace(year=year, month=month + 1, day=min(when.day, last))
 
 
 def iso_duration(length: timedelta) -> str:

@@ -1,6 +1,7 @@
 """Messages of topics reach the waits that they name, whole batches at once."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,9 +11,10 @@ from muster.definitions.limits import Limits
 from muster.engine.bus import Batch, Message
 from muster.model.json import Json
 from muster.nodes.event_messages import WaitMessages
+from muster.store.business_keys import BusinessKeys
 from muster.store.database import Database
 
-NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
+PAID = {"topic": "paid", "correlationIdField": "order.id", "correlation": "#{'o' + q}"}
 
 
 @pytest.fixture
@@ -22,12 +24,14 @@ def house(database: Database) -> Awaiting:
 
 @pytest.fixture
 def handle(house: Awaiting) -> WaitMessages:
-    return WaitMessages(house.waits, house.waits, Limits())
+    keyed = BusinessKeys(house.database, "here")
+    return WaitMessages(house.waits, house.waits, keyed, Limits(), house.clock)
 
 
 def batch(*values: Json | bytes, topic: str = TOPIC) -> Batch:
     raw = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
-    return Batch([Message(topic, 0, place, None, value, (), NOON) for place, value in enumerate(raw)])
+    at = datetime.now(UTC)
+    return Batch([Message(topic, 0, place, None, value, (), at) for place, value in enumerate(raw)])
 
 
 async def ids(house: Awaiting, execution: str) -> dict[str, Json]:
@@ -76,3 +80,43 @@ async def test_the_ids_are_where_each_wait_says_also_deep_inside(
 
 async def test_where_no_wait_looks_messages_are_left_alone(house: Awaiting, handle: WaitMessages) -> None:
     assert await handle(batch(b"\xff\xfe binary", topic="pictures")) == []
+
+
+async def test_a_business_key_meets_its_wait_before_or_after_it_once(
+    house: Awaiting, handle: WaitMessages
+) -> None:
+    first = await house.wait_for(apiCall=None, kafkaEvent=PAID)
+    paid = batch({"order": {"id": "o1"}, "amount": 5}, {"order": {"id": "o2"}}, {"order": 7}, topic="paid")
+    assert await handle(paid) == []
+    assert await handle(paid) == [], "it comes again"
+    second = await house.begin_waiting()
+    keyed = BusinessKeys(house.database, "here")
+    await keyed.meet()
+    await house.settle()
+    assert [await house.status(each) for each in (first, second)] == ["COMPLETED", "WAITING"]
+    context = (await house.row(first))["context"]
+    assert isinstance(context, dict)
+    assert context["kafka_event"]["amount"] == 5
+    later = Batch([replace(paid.messages[0], offset=9)])
+    await handle(later)
+    third = await house.begin_waiting()
+    await house.settle()
+    assert await keyed.meet() == 0, "it has met the one that it is for"
+    assert [await house.status(each) for each in (second, third)] == ["COMPLETED", "WAITING"]
+
+
+async def test_an_early_event_is_met_by_all_that_share_it_and_pass_its_filter(
+    house: Awaiting, handle: WaitMessages
+) -> None:
+    shared = {**PAID, "cardinality": "all", "filter": {"done": True}}
+    waiting = [await house.wait_for(apiCall=None, kafkaEvent=shared)]
+    await handle(batch({"order": {"id": "o1"}, "done": False}, topic="paid"))
+    later = Batch([replace(batch({"order": {"id": "o1"}, "done": True}, topic="paid").messages[0], offset=3)])
+    await handle(later)
+    waiting.append(await house.begin_waiting())
+    keyed = BusinessKeys(house.database, "here")
+    while await keyed.meet():
+        pass
+    await house.settle()
+    assert [await house.status(each) for each in waiting] == ["COMPLETED", "COMPLETED"]
+    assert await keyed.forget_expired(10) == 0

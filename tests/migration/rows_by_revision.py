@@ -391,6 +391,32 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0026_node_triggers": [],
+    "0027_business_keys": [
+        (
+            "wait_key",
+            {
+                "hash": "h1",
+                "wait_id": "ws1",
+                "event": "paid",
+                "cardinality": "one",
+                "filter": "{}",
+                "created_at": TIME,
+            },
+        ),
+        (
+            "buffered_event",
+            {
+                "id": 1,
+                "message_hash": "m1",
+                "hash": "h1",
+                "topic": "t",
+                "taken": False,
+                "received_at": TIME,
+                "expires_at": TIME,
+            },
+        ),
+        ("buffered_event_wait", {"event_id": 1, "wait_id": "ws1"}),
+    ],
 }
 
 

@@ -31,7 +31,7 @@ from muster.app.clocks import common_clock
 from muster.app.data import data_parts
 from muster.app.engine import CommitMetrics, running_engine
 from muster.app.engine_metrics import EngineMetrics, InstanceMetrics, ScheduleMetrics
-from muster.app.event_waits import callback_secrets, wait_for_events
+from muster.app.event_waits import callback_secrets, meeting, wait_for_events
 from muster.app.health import checks
 from muster.app.network import database_hosts, network_effects, web_client, whatsapp_hook
 from muster.app.plugins import PluginError, load_plugins
@@ -63,6 +63,7 @@ from muster.store.address import SQLITE, BadAddress, masked, parse_address
 from muster.store.applying import Applying
 from muster.store.approvals import ApprovalRepository
 from muster.store.audit import AuditLog
+from muster.store.business_keys import BusinessKeys
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.deliveries import DeliveryRepository
@@ -223,7 +224,10 @@ async def opened(
             engine.control.look_now,
             wait_metrics,
         )
-        wait_messages = WaitMessages(waiting, event_waits, limits)
+        keyed = BusinessKeys(database, settings.instance_id)
+        wait_messages = WaitMessages(waiting, event_waits, keyed, limits, clock)
+        if "engine" in settings.roles:
+            await stack.enter_async_context(meeting(keyed, engine.control.look_now))
         consumer = await stack.enter_async_context(
             consuming_events(
                 settings,

@@ -1,15 +1,47 @@
 """Waits for events, put together: what their nodes do, and how events reach them."""
 
+import asyncio
 import uuid
 from base64 import b64decode
 from binascii import Error as NotBase64
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
 from muster.app.settings import CallbackSettings, Settings
 from muster.app.wait_metrics import WaitMetrics
+from muster.engine.housekeeping import Housekeeping
+from muster.engine.ports import NotWritten
+from muster.kit.loop import Loop
 from muster.nodes.ports import Http
 from muster.nodes.waiting_for_events import EventWaits, WaitForEvents
+from muster.store.business_keys import BusinessKeys
 
 WHSEC = "whsec_"
+MEET_EVERY = 1.0
+
+
+@asynccontextmanager
+async def meeting(keyed: BusinessKeys, look_now: Callable[[], None]) -> AsyncIterator[None]:
+    """Bring events under business keys and their waits together until the end of the block."""
+
+    async def meet() -> float:
+        met = await keyed.meet()
+        if met:
+            look_now()
+        return 0.0 if met else MEET_EVERY
+
+    loops = [
+        Loop("business keys", meet, (NotWritten,)),
+        Loop("old events", Housekeeping([keyed]).tidy, (NotWritten,)),
+    ]
+    running = [asyncio.create_task(loop.run()) for loop in loops]
+    try:
+        yield
+    finally:
+        for task in running:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
 
 def wait_for_events(settings: Settings, http: Http, waits: EventWaits, metrics: WaitMetrics) -> WaitForEvents:

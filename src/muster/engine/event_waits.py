@@ -2,10 +2,12 @@
 deadline. Pure: events come in any order, twice, wrong or never, and the same ones decide alike.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, assert_never
 
 from muster.expr import ExpressionError, Scope, compile_condition, to_boolean
@@ -61,11 +63,40 @@ class Expected:
 
 
 class TopicFields(NamedTuple):
-    """A topic, and where its messages have the two ids."""
+    """A topic, and where its messages have the two ids. Without a field for the execution, what is there for
+    the correlation is a business key, and events are kept for so many seconds until a wait meets them."""
 
     topic: str
     correlation: str
     execution: str
+    buffer_seconds: int = 0
+
+
+class WaitKey(NamedTuple):
+    """A business key, by its hash, under which a wait expects an event: alone, or with others."""
+
+    hash: str
+    event: str
+    is_shared: bool = False
+    filter: Mapping[str, Json] = MappingProxyType({})
+
+
+class KeyedEvent(NamedTuple):
+    """An event under a business key. `name` tells its message from all others."""
+
+    hash: str
+    topic: str
+    data: Json
+    name: str
+    received_at: datetime
+    expires_at: datetime
+
+
+def key_hash(topic: str, field: str, value: Json) -> str | None:
+    """The hash of a business key; None: this is none. Numbers and texts that read alike are alike."""
+    if value is None or isinstance(value, bool | list | dict):
+        return None
+    return hashlib.sha256(f"{topic}\n{field}\n{value}".encode(errors="replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
-from muster.engine.event_waits import Plan, TopicFields
+from muster.engine.event_waits import Plan, TopicFields, WaitKey
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -189,6 +189,7 @@ class EventWaitOpening:
     plan: Plan
     created_at: datetime
     topics: tuple[TopicFields, ...] = ()
+    keys: tuple[WaitKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,24 @@
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Protocol
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
 from muster.engine.bus import Batch, Message, Rejected
-from muster.engine.event_waits import Arrived, NearMiss, Refused, Source, TopicFields, Verdict, field_of
+from muster.engine.event_waits import (
+    Arrived,
+    KeyedEvent,
+    NearMiss,
+    Refused,
+    Source,
+    TopicFields,
+    Verdict,
+    field_of,
+    key_hash,
+)
+from muster.kit.clock import Clock
 from muster.model.json import Json
 from muster.model.problems import AuthorError
 
@@ -30,18 +42,35 @@ class WaitTopics(Protocol):
         ...
 
 
+class KeyedEvents(Protocol):
+    """Events under business keys, and the waits that they meet."""
+
+    async def keep(self, events: Sequence[KeyedEvent]) -> None:
+        """Keep events until their waits meet them; one that is kept already is left alone. Raises
+        `NotWritten`."""
+        ...
+
+    async def meet(self) -> int:
+        """Bring some together with their waits, and say how many. Raises `NotWritten`."""
+        ...
+
+
 class WaitMessages:
     """An `engine.bus.Handler`: offers the messages of a batch to waits, all at once. What is nobody's event
     is passed over; what cannot be read is rejected. A message that comes again is a repeat, and changes
     nothing."""
 
-    def __init__(self, reception: Reception, waits: WaitTopics, limits: Limits) -> None:
-        self._reception, self._waits, self._limits = reception, waits, limits
+    def __init__(
+        self, reception: Reception, waits: WaitTopics, keyed: KeyedEvents, limits: Limits, now: Clock
+    ) -> None:
+        self._reception, self._waits, self._keyed, self._limits = reception, waits, keyed, limits
+        self._clock = now
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
         fields = await self._fields({message.topic for message in batch.messages})
         rejected: list[Rejected] = []
         events: list[Arrived] = []
+        keyed: list[KeyedEvent] = []
         for message in batch.messages:
             # Where no wait has ever looked for events, what is in a message is not its business.
             if message.topic in fields and message.value is not None:
@@ -51,9 +80,14 @@ class WaitMessages:
                     rejected.append(Rejected(message, UNPARSABLE, str(error)))
                 else:
                     events += events_of(message, data, fields[message.topic])
+                    keyed += keyed_of(message, data, fields[message.topic])
         if events:
             for event, verdict in zip(events, await self._reception.receive(events), strict=True):
                 _tell(event, verdict)
+        now = self._clock.now()
+        if fresh := [event for event in keyed if event.expires_at > now]:
+            await self._keyed.keep(fresh)
+            await self._keyed.meet()
         return rejected
 
     async def _fields(self, topics: Collection[str]) -> Mapping[str, list[TopicFields]]:
@@ -72,12 +106,24 @@ def events_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> It
     """The events that a message is: one for each pair of ids that is in it, wherever waits look for them."""
     seen: set[tuple[str, str]] = set()
     for each in fields:
+        if not each.execution:
+            continue
         execution, correlation = field_of(data, each.execution), field_of(data, each.correlation)
         if not isinstance(execution, str) or not isinstance(correlation, str):
             log.debug("message %s lacks an id, and is no wait's event", message.name)
         elif (execution, correlation) not in seen:
             seen.add((execution, correlation))
             yield Arrived(Source.KAFKA, execution, correlation, data, message.topic)
+
+
+def keyed_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> Iterator[KeyedEvent]:
+    """The same of business keys."""
+    for each in fields:
+        if not each.execution and (found := field_of(data, each.correlation)) is not None:
+            hashed = key_hash(message.topic, each.correlation, found)
+            until = message.at + timedelta(seconds=each.buffer_seconds)
+            if hashed is not None:
+                yield KeyedEvent(hashed, message.topic, data, message.name, message.at, until)
 
 
 def _tell(event: Arrived, verdict: Verdict) -> None:

@@ -12,12 +12,15 @@ from muster.engine.event_waits import (
     Source,
     Strategy,
     TopicFields,
+    WaitKey,
+    key_hash,
 )
 from muster.expr import Scope, compile_condition
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.resolved import BadParameter, object_of, text_of, texts_of
 from muster.nodes.wait_events import API_RESPONSE, DEFAULT_TIMEOUT, KAFKA_EVENT, enabled_events
 
+DEFAULT_BUFFER = "1h"
 CORRELATION_FIELD, EXECUTION_FIELD = "correlation_id", "execution_id"
 _SOURCES = {API_RESPONSE: Source.CALLBACK, KAFKA_EVENT: Source.KAFKA}
 
@@ -48,7 +51,32 @@ def _expected(name: str, block: JsonView, now: datetime) -> Expected:
         path=text_of(block.get("path"), f"{name}.path"),
         filter=object_of(block.get("filter"), f"{name}.filter"),
         deadline=None if own is None else now + _length(own, f"{name}.timeout"),
+        key=_key(name, block),
     )
+
+
+def _key(name: str, block: JsonView) -> str | None:
+    """The hash of the business key that an event comes under; None: it carries the two ids."""
+    if "correlation" not in block or not isinstance(block.get("topic"), str):
+        return None
+    found = key_hash(str(block["topic"]), _correlation_field(block), block["correlation"])
+    if found is None:
+        raise BadParameter(f"`{name}.correlation` is no text or number")
+    return found
+
+
+def _correlation_field(block: JsonView) -> str:
+    return str(block.get("correlationIdField") or CORRELATION_FIELD)
+
+
+def keys_of(params: JsonView) -> tuple[WaitKey, ...]:
+    """The business keys that are expected. Raises `BadParameter`."""
+    found = []
+    for name, block in enabled_events(params).items():
+        if (hashed := _key(name, block)) is not None:
+            wanted = object_of(block.get("filter"), f"{name}.filter")
+            found.append(WaitKey(hashed, name, block.get("cardinality") == "all", wanted))
+    return tuple(found)
 
 
 def _length(value: Json, name: str) -> timedelta:
@@ -82,5 +110,9 @@ def _topics(params: JsonView) -> Iterator[TopicFields]:
     for block in enabled_events(params).values():
         topic = block.get("topic")
         if isinstance(topic, str):
-            correlation = block.get("correlationIdField") or CORRELATION_FIELD
-            yield TopicFields(topic, str(correlation), str(block.get("executionIdField") or EXECUTION_FIELD))
+            if "correlation" in block:
+                kept = _length(block.get("bufferFor", DEFAULT_BUFFER), "bufferFor")
+                yield TopicFields(topic, _correlation_field(block), "", int(kept.total_seconds()))
+                continue
+            execution = str(block.get("executionIdField") or EXECUTION_FIELD)
+            yield TopicFields(topic, _correlation_field(block), execution)

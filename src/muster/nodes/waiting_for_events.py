@@ -25,7 +25,7 @@ from muster.expr import Scope, Template, compile_template
 from muster.kit.backoff import until_it_works
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
-from muster.nodes.event_wait_plan import CORRELATION_FIELD, EXECUTION_FIELD, plan_from, topics_of
+from muster.nodes.event_wait_plan import CORRELATION_FIELD, EXECUTION_FIELD, keys_of, plan_from, topics_of
 from muster.nodes.handling import PerConfig
 from muster.nodes.ports import Http
 from muster.nodes.resolved import BadParameter, object_of
@@ -204,6 +204,7 @@ def _opening(visit: Visit, wait: KeptWait, params: JsonView) -> EventWaitOpening
         plan=wait.plan,
         created_at=call.now,
         topics=topics_of(params),
+        keys=keys_of(params),
     )
 
 

@@ -11,7 +11,16 @@ from sqlalchemy import Connection, Row, and_, or_, select, update
 
 from muster.engine.actions import Rearm
 from muster.engine.event_wait_codec import document_of, plan_of
-from muster.engine.event_waits import Plan, WaitState, WaitStatus, at_deadline, deadline, needed, rearmed
+from muster.engine.event_waits import (
+    Plan,
+    WaitKey,
+    WaitState,
+    WaitStatus,
+    at_deadline,
+    deadline,
+    needed,
+    rearmed,
+)
 from muster.engine.ports import (
     MORE_TIME,
     Closing,
@@ -23,7 +32,7 @@ from muster.engine.ports import (
 from muster.model.json import Json, JsonObject
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, now, update_rows
-from muster.store.tables import execution_wait_states, wait_topic
+from muster.store.tables import execution_wait_states, wait_key, wait_topic
 
 W = execution_wait_states.c
 VISIT = ("execution_id", "node_id", "visit")
@@ -54,7 +63,9 @@ def _open(connection: Connection, openings: Sequence[tuple[str, EventWaitOpening
     topics = sorted({topic for _, each in openings for topic in each.topics})
     names = [str(column.name) for column in wait_topic.c]
     known = [dict(zip(names, topic, strict=True)) for topic in topics]
-    insert_new(connection, wait_topic, known, names)
+    insert_new(connection, wait_topic, known, names[:3])
+    keys = [_key_row(each, key) for _, each in openings for key in each.keys]
+    insert_new(connection, wait_key, keys, ("hash", "wait_id", "event"))
     rows = {(execution, each.node, each.visit): _row(execution, each) for execution, each in openings}
     fresh = insert_new(connection, execution_wait_states, list(rows.values()), VISIT)
     if len(fresh) < len(rows):
@@ -68,6 +79,17 @@ def _replace(connection: Connection, rows: Sequence[dict[str, object]]) -> None:
     found = select(W.id).where(W.execution_id.in_(executions)).with_for_update()
     there = set(connection.scalars(found))
     update_rows(connection, execution_wait_states, [row for row in rows if row["id"] not in there], VISIT)
+
+
+def _key_row(opening: EventWaitOpening, key: WaitKey) -> dict[str, object]:
+    return {
+        "hash": key.hash,
+        "wait_id": opening.id,
+        "event": key.event,
+        "cardinality": "all" if key.is_shared else "one",
+        "filter": dict(key.filter),
+        "created_at": opening.created_at,
+    }
 
 
 def _row(execution_id: str, opening: EventWaitOpening) -> dict[str, object]:

@@ -37,11 +37,14 @@ from muster.store.tables.starting import idempotency_key, workflow_schedule, wor
 from muster.store.tables.waits import (
     approval,
     approval_assignee,
+    buffered_event,
+    buffered_event_wait,
     execution_child,
     execution_limit,
     execution_signal,
     execution_wait_states,
     near_miss,
+    wait_key,
     wait_topic,
 )
 
@@ -56,6 +59,8 @@ __all__ = [
     "approval",
     "approval_assignee",
     "audit_log",
+    "buffered_event",
+    "buffered_event_wait",
     "bulk_job",
     "bulk_job_item",
     "bus_member",
@@ -84,6 +89,7 @@ __all__ = [
     "node_template",
     "prebuilt_query",
     "secret",
+    "wait_key",
     "wait_topic",
     "workflow",
     "workflow_edge",

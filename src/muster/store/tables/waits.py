@@ -1,6 +1,7 @@
 """What reaches executions, and what they wait for."""
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     ForeignKeyConstraint,
@@ -163,8 +164,49 @@ wait_topic = new_table(
     "wait_topic",
     Column("topic", Key(249), nullable=False),
     Column("correlation_field", Key(NAME_LENGTH), nullable=False),
+    # Empty where events are matched by a business key; then for how long early ones are kept.
     Column("execution_field", Key(NAME_LENGTH), nullable=False),
+    Column("buffer_seconds", Integer, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("topic", "correlation_field", "execution_field"),
+)
+
+# A business key that an open wait expects an event under.
+wait_key = new_table(
+    "wait_key",
+    Column("hash", Key(64), nullable=False),
+    Column("wait_id", Key(ID_LENGTH), nullable=False),
+    Column("event", Key(NAME_LENGTH), nullable=False),
+    Column("cardinality", Key(8), nullable=False),
+    Column("filter", JsonValue, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("hash", "wait_id", "event"),
+    Index("ix_wait_key_wait", "wait_id"),
+)
+
+# An event under a business key, kept for the waits that it meets. One that was met by the one wait that it is
+# for stays until its time is over, so that a repeat of its message is recognised.
+buffered_event = new_table(
+    "buffered_event",
+    Column("id", RowId, nullable=False),
+    Column("message_hash", Key(64), nullable=False),
+    Column("hash", Key(64), nullable=False),
+    Column("topic", Key(NAME_LENGTH), nullable=False),
+    Column("payload", JsonValue),
+    Column("taken", Boolean, nullable=False),
+    Column("received_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    UniqueConstraint("message_hash", name="uq_buffered_event_message"),
+    Index("ix_buffered_event_hash", "hash", "taken"),
+    Index("ix_buffered_event_expires_at", "expires_at"),
+)
+
+# A buffered event and a wait that have nothing more to do with each other: they have met, or it was filtered.
+buffered_event_wait = new_table(
+    "buffered_event_wait",
+    Column("event_id", BigInteger, nullable=False),
+    Column("wait_id", Key(ID_LENGTH), nullable=False),
+    PrimaryKeyConstraint("event_id", "wait_id"),
 )
 
 # Events that named a wait or an execution and were not accepted, kept for a day.

@@ -1,0 +1,145 @@
+"""Events under business keys: kept until the waits that expect them meet them, whichever comes first.
+
+An event is kept before anybody looks for its wait, and a wait's key before anybody looks for its events; the
+pass that brings the two together looks at both, and comes again. So neither is missed, however they cross.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, Select, delete, exists, select, update
+
+from muster.engine.event_waits import Accepted, Arrived, KeyedEvent, Source, WaitStatus, passes
+from muster.engine.ports import NotWritten
+from muster.store.committer import TROUBLE
+from muster.store.database import Database, Work
+from muster.store.dialect import insert_new, now
+from muster.store.event_receiving import Receiving
+from muster.store.tables import buffered_event, buffered_event_wait, execution_wait_states, wait_key
+
+T = TypeVar("T")
+B = buffered_event.c
+K = wait_key.c
+M = buffered_event_wait.c
+W = execution_wait_states.c
+AT_ONCE = 200
+# A key and an event that may meet.
+OPEN = W.status == WaitStatus.WAITING.value
+APART = ~exists().where(M.event_id == B.id, M.wait_id == K.wait_id)
+MEETING = (
+    select(B.id)
+    .join(wait_key, K.hash == B.hash)
+    .join(execution_wait_states, W.id == K.wait_id)
+    .where(B.taken.is_(False), OPEN, APART)
+)
+PAIRS: Select[Any] = (
+    select(
+        B.id,
+        B.topic,
+        B.hash,
+        B.payload,
+        K.wait_id,
+        K.event,
+        K.cardinality,
+        K.filter,
+        W.execution_id,
+        W.correlation_id,
+    )
+    .join(wait_key, K.hash == B.hash)
+    .join(execution_wait_states, W.id == K.wait_id)
+    .where(B.taken.is_(False), OPEN, APART)
+    .order_by(B.id, K.created_at, K.wait_id)
+)
+
+
+class BusinessKeys:
+    """`nodes.event_messages.KeyedEvents` on a database."""
+
+    def __init__(self, database: Database, instance: str) -> None:
+        self._database, self._receiving = database, Receiving(instance)
+
+    async def keep(self, events: Sequence[KeyedEvent]) -> None:
+        rows = [_row(event) for event in events]
+        await self._write(lambda connection: insert_new(connection, buffered_event, rows, ("message_hash",)))
+
+    async def meet(self) -> int:
+        """Bring some together; how many waits have got an event. 0: there is nothing more to do."""
+        return await self._write(self._meet)
+
+    def _meet(self, connection: Connection) -> int:
+        found = sorted(set(connection.scalars(MEETING.order_by(B.id).limit(AT_ONCE))))
+        if not found:
+            return 0
+        # Locked before anything else is: of several who do this, one deals with an event.
+        free = select(B.id).where(B.id.in_(found), B.taken.is_(False)).order_by(B.id).with_for_update()
+        events = connection.scalars(free).all()
+        if not events:
+            return 0
+        chosen, filtered = _chosen(connection.execute(PAIRS.where(B.id.in_(events))).all())
+        verdicts = self._receiving.write(connection, [_arrived(pair) for pair in chosen])
+        met = [pair for pair, verdict in zip(chosen, verdicts, strict=True) if isinstance(verdict, Accepted)]
+        alone = [pair.id for pair in met if pair.cardinality == "one"]
+        if alone:
+            connection.execute(update(buffered_event).where(B.id.in_(alone)).values(taken=True))
+        done = {(pair.id, pair.wait_id) for pair in (*chosen, *filtered)}
+        rows = [{"event_id": event, "wait_id": wait} for event, wait in sorted(done)]
+        insert_new(connection, buffered_event_wait, rows, ("event_id", "wait_id"))
+        return len(done)
+
+    async def forget_expired(self, most: int) -> int:
+        """Remove some of what has had its time: events, and keys of waits that are over."""
+        return await self._write(lambda connection: _forget(connection, most))
+
+    async def _write(self, work: Work[T]) -> T:
+        try:
+            return await self._database.write(work)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
+
+
+def _chosen(pairs: Sequence[Row[Any]]) -> tuple[list[Row[Any]], list[Row[Any]]]:
+    """Those who meet, each event of its own with one wait, and each wait with one event of a name; and those
+    whom a filter keeps apart."""
+    chosen: list[Row[Any]] = []
+    filtered: list[Row[Any]] = []
+    given: set[int] = set()
+    has: set[tuple[str, str]] = set()
+    for pair in pairs:
+        if not passes(pair.filter, pair.payload):
+            filtered.append(pair)
+        elif (pair.wait_id, pair.event) not in has and (pair.cardinality == "all" or pair.id not in given):
+            chosen.append(pair)
+            given.add(pair.id)
+            has.add((pair.wait_id, pair.event))
+    return chosen, filtered
+
+
+def _arrived(pair: Row[Any]) -> Arrived:
+    ids = (pair.execution_id, pair.correlation_id)
+    return Arrived(Source.KAFKA, *ids, pair.payload, pair.topic, pair.event, key=pair.hash)
+
+
+def _row(event: KeyedEvent) -> dict[str, object]:
+    return {
+        "message_hash": hashlib.sha256(f"{event.name}\n{event.hash}".encode()).hexdigest(),
+        "hash": event.hash,
+        "topic": event.topic,
+        "payload": event.data,
+        "taken": False,
+        "received_at": event.received_at,
+        "expires_at": event.expires_at,
+    }
+
+
+def _forget(connection: Connection, most: int) -> int:
+    old = select(B.id).where(B.expires_at <= now(connection)).order_by(B.expires_at).limit(most)
+    events = sorted(connection.scalars(old))
+    if events:
+        connection.execute(delete(buffered_event_wait).where(M.event_id.in_(events)))
+        connection.execute(delete(buffered_event).where(B.id.in_(events)))
+    over = select(K.wait_id).join(execution_wait_states, W.id == K.wait_id, isouter=True)
+    waits = sorted(set(connection.scalars(over.where(~OPEN | W.id.is_(None)).limit(most))))
+    if waits:
+        connection.execute(delete(wait_key).where(K.wait_id.in_(waits)))
+    return len(events)

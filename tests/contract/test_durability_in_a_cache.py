@@ -154,12 +154,14 @@ async def test_the_first_step_after_a_takeover_is_written_so_that_it_counts_as_p
     assert (await house.row(execution))["takeovers"] == 0
 
 
+@pytest.mark.parametrize("flushed", [True, False])
 async def test_a_node_that_must_not_be_repeated_unasked_is_journaled_all_the_same(
-    database: Database, told: Told, shelf: Shelf
+    database: Database, told: Told, shelf: Shelf, flushed: bool
 ) -> None:
     definition = in_cache(chain(node("a"), node("b", in_doubt="ask"), node("c")))
     execution = await crashed_at(database, told, Hand(shelf), "b", definition)
-    shelf.texts.clear()
+    if flushed:
+        shelf.texts.clear()
     house = await back_again(database, told, Hand(shelf), definition)
     await house.instance.ended(execution)
     assert told.said == ["a", "b"], "a is journaled with it: what comes before b is not done again either"

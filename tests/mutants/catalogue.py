@@ -599,4 +599,11 @@ MUTANTS = [
         "late = [row.id for row in rows]",
         f"{EVENT_WAITS} no_longer_counts and sqlite",
     ),
+    Mutant(
+        "a start is in doubt whatever a cache says",
+        "engine/live.py",
+        "if row.seq <= live.seq and row.status != BEGUN:",
+        "if row.seq <= live.seq:",
+        f"{IN_CACHE} unasked and sqlite",
+    ),
 ]

@@ -444,9 +444,10 @@ def _replay(live: Live, row: JournalRow) -> None:
         live.began[row.node, row.visit] = row.started_at
     if row.error and row.item_key != COMPENSATION and not is_in_doubt(row):
         live.failures[row.node, row.visit] = _failures_of(row)
-    if row.seq <= live.seq:
+    # A cache knows of a start, but not that nothing came of it: that is said by what the journal has last.
+    if row.seq <= live.seq and row.status != BEGUN:
         return
-    live.seq = row.seq
+    live.seq = max(live.seq, row.seq)
     event = _event_of(row)
     if event is not None:
         live.state = at_attempt(live.state, row.node, row.visit, row.attempt)

@@ -14,6 +14,7 @@ AT_HAND = "tests/contract/test_contexts_at_hand.py"
 IN_CACHE = "tests/contract/test_durability_in_a_cache.py"
 CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 EVENT_WAITS = "tests/contract/test_event_waits.py"
+BUS = "tests/contract/test_bus_conformance.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -605,5 +606,61 @@ MUTANTS = [
         "if row.seq <= live.seq and row.status != BEGUN:",
         "if row.seq <= live.seq:",
         f"{IN_CACHE} unasked and sqlite",
+    ),
+    Mutant(
+        "messages of partitions that others have by now",
+        "engine/consuming.py",
+        "if self._member.owns(message.place)]",
+        "]",
+        "tests/unit/engine/test_consuming.py lost_meanwhile",
+    ),
+    Mutant(
+        "what failed is dealt with before anything is fetched",
+        "engine/consuming.py",
+        "            self._parts[0] = Part(part.messages, failures)\n            raise error\n",
+        "            self._parts.popleft()\n            raise error\n",
+        f"{BUS} failing_handler and sqlite",
+    ),
+    Mutant(
+        "no position past what is not a dead letter yet",
+        "engine/bus.py",
+        "            rest = rest.unrecorded()",
+        "            pass",
+        "tests/unit/engine/test_bus_handlers.py not_a_dead_letter",
+    ),
+    Mutant(
+        "the fence of a partition",
+        "store/bus_leases.py",
+        'rows, (*KEY, "fence"))',
+        "rows, KEY)",
+        "tests/contract/test_embedded_bus.py moves_no_position and sqlite",
+    ),
+    Mutant(
+        "old messages that a group is still to read",
+        "store/bus_log.py",
+        "            P.position <= M.offset,\n",
+        "            P.position < 0,\n",
+        "tests/contract/test_embedded_bus.py every_group_has_read and sqlite",
+    ),
+    Mutant(
+        "a position that another has recorded",
+        "store/positions.py",
+        "    if len(begun) < len(first) or not _are_there(connection, moving):\n",
+        "    if not _are_there(connection, moving):\n",
+        f"{BUS} another_has_recorded and sqlite",
+    ),
+    Mutant(
+        "messages that are older than a trigger",
+        "engine/message_triggers.py",
+        "return trigger.created_at is None or message.at + AS_EXACT_AS_TIMES_ARE > trigger.created_at",
+        "return True",
+        "tests/scenario/test_message_triggers.py older_than and embedded",
+    ),
+    Mutant(
+        "a message that comes again",
+        "engine/message_triggers.py",
+        'delivery=f"{message.name}@{message.at.isoformat()}",',
+        "delivery=None,",
+        "tests/scenario/test_redelivered_messages.py comes_again",
     ),
 ]

@@ -18,6 +18,7 @@ from muster.engine.bus import BadClient, BusAway, Outgoing, Place, UnknownTopic
 T = TypeVar("T")
 
 ASK_SECONDS = 10.0
+CHECK_SECONDS = 3.0  # whoever asks for health does not wait long
 LOOKS = (0.1, 0.3, 0.6)
 # As many as the broker thinks right.
 BY_DEFAULT = -1
@@ -65,7 +66,7 @@ class KafkaBus:
             await self._ask(lambda: self._make(sorted(topics)))
 
     async def check(self) -> None:
-        await self._ask(self._topics)
+        await self._ask(lambda: self._topics(CHECK_SECONDS))
 
     async def close(self) -> None:
         await self._producer.close()
@@ -80,8 +81,8 @@ class KafkaBus:
 
     # --- on a thread of its own: the client blocks -----------------------------------------------------
 
-    def _topics(self) -> set[str]:
-        return set(self._admin.list_topics(timeout=ASK_SECONDS).topics)
+    def _topics(self, seconds: float = ASK_SECONDS) -> set[str]:
+        return set(self._admin.list_topics(timeout=seconds).topics)
 
     def _make(self, topics: Sequence[str]) -> None:
         new = [NewTopic(topic, BY_DEFAULT, BY_DEFAULT) for topic in topics]

@@ -13,6 +13,7 @@ from muster.engine.state import Phase
 from muster.model.execution import NodeStatus
 from muster.model.json import Json
 from muster.store.database import Database
+from polling import until
 
 TICK = timedelta(milliseconds=10)
 
@@ -49,5 +50,13 @@ async def test_nothing_is_woken_by_its_time_that_others_may_still_answer(
     monkeypatch.setattr(house.executions, "expire", noted)
     house.openers["ASK"] = wait
     await house.define(chain(node("a", "ASK")))
-    await house.run()
+    execution = await house.run()
+
+    async def is_over() -> bool:
+        """What has parked is taken up when it is due."""
+        await house.instance.take_due()
+        await house.instance.ended(execution)
+        return (await house.row(execution))["status"] == "COMPLETED"
+
+    await until(is_over)
     assert happened == ["closed", "woken"]

@@ -2,11 +2,13 @@
 
 import pytest
 
+from clocks import NOON
 from engine_house import Told
 from muster.api.execution_answers import whole_of
 from muster.engine.following import Following
 from muster.model.access import Caller, How, Role
 from muster.store.database import Database
+from muster.store.event_wait_lists import EventWaitLists
 from muster.store.sightings import ExecutionSightings
 from scheduled_house import Scheduled
 
@@ -28,6 +30,8 @@ async def test_while_a_node_runs_the_detail_says_which(database: Database, told:
     await told.hanging.wait()
     found = await house.control.get(execution, ADA)
     assert found.row.current_node_id is None
-    assert (await whole_of(house.control, following, found)).current_node_id == "b"
+    assert (
+        await whole_of(house.control, following, EventWaitLists(database), found, NOON)
+    ).current_node_id == "b"
     told.go_on.set()
     await house.instance.ended(execution)

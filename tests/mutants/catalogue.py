@@ -69,6 +69,13 @@ MUTANTS = [
         "sim starts 20",
     ),
     Mutant(
+        "the key of a start, in a single statement",
+        "store/starting_at_once.py",
+        " WHERE new.id IN (SELECT execution_id FROM claimed)",
+        "",
+        "tests/contract/test_starting_at_once.py neither and postgres",
+    ),
+    Mutant(
         "a start whose answer got lost has its key",
         "store/once.py",
         "    if any(ask.id == row.execution_id for ask in asks):\n        return None",

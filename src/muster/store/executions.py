@@ -61,6 +61,7 @@ from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
 from muster.store.once import Claims, asks_for_a_key
 from muster.store.openings import close, write_ends, write_openings
 from muster.store.putting_off import put_off
+from muster.store.starting_at_once import StartingAtOnce, may_begin_at_once
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 
 T = TypeVar("T")
@@ -206,11 +207,16 @@ class ExecutionRepository:
         """`light`: what is claimed because it is due comes without its checkpoint."""
         self._database, self._committer, self._lease, self._light = database, committer, lease, light
         self._starting, self._starting_once = Starting(lease), Starting(lease, Locks.KEYS)
+        self._starting_at_once = StartingAtOnce(lease) if database.dialect_name == "postgresql" else None
         self._progressing = Progressing()
         self._starting_limited, self._claiming = StartingLimited(lease), ClaimingNodes()
 
     async def start(self, new: NewExecution) -> Begun:
         try:
+            if self._starting_at_once is not None and may_begin_at_once(new):
+                begun = await self._committer.submit(self._starting_at_once, new, new.id)
+                if begun is not None:
+                    return begun
             return await self._committer.submit(self._kind_of(new), new, new.id)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away

@@ -18,6 +18,8 @@ from muster.store.types import Bytes, Encoder, JsonText, JsonValue, Unstorable, 
 
 Rows = Sequence[Mapping[str, object]]
 Names = tuple[str, ...]
+# The one parameter, as a document.
+WHOLE = "$1::text::json"
 
 
 def insert(
@@ -31,7 +33,7 @@ def insert(
 ) -> Sequence[Row[Any]]:
     """`from_now`: columns whose times are told by how far they are from now."""
     dialect = connection.dialect
-    statement = f"{_insert(table, names, from_now, dialect)} {conflict}"
+    statement = f"{inserting(table, names, dialect, from_now=from_now)} {conflict}"
     if returning:
         statement += f" RETURNING {quoted(dialect, returning)}"
     document = documents(table, names, rows, dialect, from_now)
@@ -93,9 +95,7 @@ def documents(
     return made
 
 
-def record(
-    table: Table, names: Names, dialect: Dialect, document: str = "$1::text::json", from_now: Names = ()
-) -> str:
+def record(table: Table, names: Names, dialect: Dialect, document: str = WHOLE, from_now: Names = ()) -> str:
     """A document's rows, as something to select from."""
     types = {name: _plain(table.c[name].type.compile(dialect)) for name in names}
     types |= dict.fromkeys(from_now, "double precision")
@@ -116,14 +116,17 @@ def quoted(dialect: Dialect, names: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=512)
-def _insert(table: Table, names: Names, from_now: Names, dialect: Dialect) -> str:
+def inserting(
+    table: Table, names: Names, dialect: Dialect, document: str = WHOLE, from_now: Names = ()
+) -> str:
+    """What inserts a document's rows, called `new`."""
     into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({quoted(dialect, names)})"
     columns = ((name, f"new.{quoted(dialect, [name])}") for name in names)
     values = ", ".join(
         f"statement_timestamp() + make_interval(secs => {column})" if name in from_now else column
         for name, column in columns
     )
-    return f"{into} SELECT {values} FROM {record(table, names, dialect, from_now=from_now)}"
+    return f"{into} SELECT {values} FROM {record(table, names, dialect, document, from_now)}"
 
 
 @lru_cache(maxsize=512)

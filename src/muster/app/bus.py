@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from muster.app.bus_metrics import BusMetrics
 from muster.app.settings import KafkaSettings, Settings
-from muster.engine.bus import Bus, Handler, Topics, in_order
+from muster.engine.bus import Bus, BusAway, Handler, Topics, in_order
 from muster.engine.consuming import Consumer
 from muster.engine.housekeeping import Housekeeping
 from muster.engine.ports import NotWritten
@@ -112,7 +112,8 @@ async def consuming_events(
     try:
         yield consumer
     finally:
-        with suppress(TimeoutError, *TROUBLE):
+        # Who cannot say that it leaves is missed after a while.
+        with suppress(TimeoutError, BusAway, *TROUBLE):
             async with asyncio.timeout(settings.engine.shutdown_grace):
                 await consumer.stop()
         running.cancel()

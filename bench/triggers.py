@@ -3,8 +3,9 @@
     python bench/triggers.py [--rounds 3] [--seconds 3] [--clients 1,32] [--on postgres|sqlite]
 
 Each request starts a workflow of three nodes; beside it, in turns, requests that repeat one that was there
-before, and the bare web framework's answer to the same request. Besides requests a second it prints what the
-server's process spent on each, since a machine that is shared tells more by that. PostgreSQL is at
+before, and the bare web framework's answers to the same request: of its bytes, and, as its manual has it, of
+JSON. Besides requests a second it prints what the server's process spent on each, since a machine that is
+shared tells more by that. PostgreSQL is at
 TEST_POSTGRES_URL, or the one that `scripts/services.py` starts.
 """
 
@@ -151,6 +152,7 @@ def _again() -> Iterator[object]:
 async def _compare(bare: Server, ours: Server, clients: int, options: argparse.Namespace) -> None:
     kinds: dict[str, tuple[Server, str, Callable[[], Iterator[object]], int]] = {
         "bare framework": (bare, "/nothing", _new, 202),
+        "its JSON": (bare, "/json", _new, 202),
         "fired": (ours, FIRE, _new, 202),
         "duplicates": (ours, FIRE, _again, 200),
     }

@@ -97,6 +97,7 @@ async def running_engine(
     settings: Settings,
     database: Database,
     committer: GroupCommitter,
+    starts: GroupCommitter,
     bus: Publisher,
     workflows: WorkflowRepository,
     library: Library,
@@ -118,7 +119,7 @@ async def running_engine(
     lease = timedelta(seconds=settings.engine.lease)
     name = Name(settings.instance_id, ids.new())
     contexts = shared.contexts(name.owner, clock) if shared else None
-    executions = ExecutionRepository(database, committer, lease, light=contexts is not None)
+    executions = ExecutionRepository(database, committer, lease, contexts is not None, starts)
     programs = Programs(partial(_document, workflows), catalogue.node_types)
     sub_workflow = SubWorkflow(StartableWorkflows(workflows, programs), ChildItems(database))
     handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})

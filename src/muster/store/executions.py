@@ -202,10 +202,17 @@ class ExecutionRepository:
     """`engine.ports.Executions` on a database."""
 
     def __init__(
-        self, database: Database, committer: GroupCommitter, lease: timedelta, light: bool = False
+        self,
+        database: Database,
+        committer: GroupCommitter,
+        lease: timedelta,
+        light: bool = False,
+        starts: GroupCommitter | None = None,
     ) -> None:
-        """`light`: what is claimed because it is due comes without its checkpoint."""
+        """`light`: what is claimed because it is due comes without its checkpoint. `starts`: by whom starts
+        with keys are written, if they are a single statement."""
         self._database, self._committer, self._lease, self._light = database, committer, lease, light
+        self._starts = starts or committer
         self._starting, self._starting_once = Starting(lease), Starting(lease, Locks.KEYS)
         self._starting_at_once = StartingAtOnce(lease) if database.dialect_name == "postgresql" else None
         self._progressing = Progressing()
@@ -214,7 +221,7 @@ class ExecutionRepository:
     async def start(self, new: NewExecution) -> Begun:
         try:
             if self._starting_at_once is not None and may_begin_at_once(new):
-                begun = await self._committer.submit(self._starting_at_once, new, new.id)
+                begun = await self._starts.submit(self._starting_at_once, new, new.id)
                 if begun is not None:
                     return begun
             return await self._committer.submit(self._kind_of(new), new, new.id)

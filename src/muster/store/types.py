@@ -27,6 +27,8 @@ _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=
 STRING_OR_BIG_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.]+e\+[0-9]+')
 NUL = "text with a NUL character cannot be stored"
 HALF_A_PAIR = "text with half a surrogate pair cannot be stored"
+# What is between these is written without an exponent; NaN and infinity are not.
+SHORTEST_FRACTION, LONGEST_FRACTION = 1e-4, 1e16
 LONGEST_INTEGER = 2**63 - 1
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -83,8 +85,8 @@ def quick_text(value: Json) -> str | None:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether it is small and made only of what all encoders spell alike: texts, whole numbers, lists and
-    objects."""
+    """Whether it is small and made only of what all encoders spell alike: texts, numbers without an exponent,
+    lists and objects."""
     left, waiting = LARGE, [value]
     while waiting and left >= 0:
         part = waiting.pop()
@@ -100,6 +102,8 @@ def _is_plain(value: Json) -> bool:
             waiting.extend(part)
         elif part is None or type(part) is bool:
             left -= 6
+        elif type(part) is float and (SHORTEST_FRACTION <= abs(part) < LONGEST_FRACTION or part == 0):
+            left -= 26
         else:
             return False
     return left >= 0

@@ -4,6 +4,7 @@ resumed by one, once, with what the plainest model says."""
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from sqlalchemy import Connection, select
 
 from event_wait_reference import API, HAPPENINGS, KAFKA, SETTINGS, Reference, Setting
@@ -106,6 +107,7 @@ def prepare(connection: Connection, found: list[Case]) -> None:
     write_event_waits(connection, [(each.id, each.opening()) for each in found])
 
 
+@pytest.mark.slow
 def test_every_order_resumes_each_execution_once_whoever_else_tries() -> None:
     found = cases()
     assert len(found) == 8_640

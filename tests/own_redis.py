@@ -1,13 +1,14 @@
-"""A Redis of one's own: killed, frozen, and started again with nothing in it."""
+"""A Redis of one's own: killed, frozen, emptied, and started again with nothing in it."""
 
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polling import poll
@@ -41,6 +42,12 @@ class OwnRedis:
 
     def thaw(self) -> None:
         self._send(signal.SIGCONT)
+
+    def flush(self) -> None:
+        """As far as it answers."""
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=5) as connection:
+            connection.sendall(b"FLUSHALL\r\n")
+            connection.recv(64)
 
     def kill(self) -> None:
         """As `kill -9` does: what it had is gone."""

@@ -23,13 +23,13 @@ from muster.store.database import Database, Unavailable
 from muster.store.open import open_database
 from muster.store.self_check import SelfCheck
 from muster.store.tables import node_execution, workflow_execution
+from own_redis import OwnRedis, own_redis
 from torture.alarms import alarms, arm
 from torture.chaos import Chaos, blows
 from torture.instances import MusterProcess
 from torture.judge import Verdict
 from torture.nursery import Nursery
 from torture.own_postgres import own_postgres
-from torture.own_redis import OwnRedis, own_redis
 from torture.torture import begin, calm, count_logs, end_all, kill_all
 
 E, J = workflow_execution.c, node_execution.c

@@ -417,6 +417,20 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
         ("buffered_event_wait", {"event_id": 1, "wait_id": "ws1"}),
     ],
+    "0028_outbox": [
+        (
+            "outbox_message",
+            {
+                "id": 1,
+                "message_id": "m1",
+                "stream": "executions",
+                "seq": 1,
+                "topic": "orders.placed",
+                "created_at": TIME,
+            },
+        ),
+        ("outbox_stream", {"stream": "executions", "next_seq": 2, "published_seq": 0, "fence": 1}),
+    ],
 }
 
 

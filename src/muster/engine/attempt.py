@@ -244,6 +244,7 @@ class Attempts:
             item.scope,
             item.key,
             mask=call.mask,
+            fence=call.fence,
         )
 
     async def _item_outcome(self, effect: Effect, call: Call, item: Item) -> Done | Failure:
@@ -351,7 +352,9 @@ def _masked_outcome(outcome: Done | Failure, mask: Mask) -> Done | Failure:
     if isinstance(outcome, Failure):
         return mask.failure(outcome)
     warnings = tuple(map(mask.text, outcome.warnings))
-    return Done(mask.value(outcome.output), mask.object(outcome.changes), warnings)
+    masked = mask.value(outcome.output), mask.object(outcome.changes)
+    # What it opens is meant for whom it goes to.
+    return replace(outcome, output=masked[0], changes=masked[1], warnings=warnings)
 
 
 def _masked(items: Iterator[Item], mask: Mask) -> Iterator[Item]:

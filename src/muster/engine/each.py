@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from muster.engine.handlers import Done
-from muster.engine.item_journal import ItemJournal
+from muster.engine.item_journal import Entry, ItemJournal
 from muster.engine.items import Item
 from muster.engine.ports import JournalRow
 from muster.engine.state import Failure
@@ -56,6 +56,10 @@ class Result(NamedTuple):
     place: int
     row: JournalRow
     outcome: Done | Failure
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.row, self.outcome.opens if isinstance(self.outcome, Done) else ())
 
 
 RunItems: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[tuple[JournalRow, Done | Failure]]]]
@@ -199,9 +203,9 @@ class _Work:
             raise group.exceptions[0] from None
 
     async def leave(self) -> None:
-        rows = [result.row for result in self._window.unwritten]
-        if rows:
-            await self._journal.write_once(rows)
+        entries = [result.entry for result in self._window.unwritten]
+        if entries:
+            await self._journal.write_once(entries)
 
     async def _draw(self) -> None:
         drawn: list[tuple[int, Item]] = []
@@ -245,7 +249,7 @@ class _Work:
             await self._window.put(Result(place, row, outcome))
 
     async def _keep(self, results: list[Result]) -> None:
-        refused = await self._journal.write([result.row for result in results])
+        refused = await self._journal.write([result.entry for result in results])
         for place, row, outcome in results:
             match refused.get(row.item_key, outcome):
                 case Done(output=output):

@@ -66,7 +66,8 @@ class Call(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Done:
     """It is done. `output` is kept under the node's id; `changes` are merged into the context. What it
-    `opens` goes its own way. `skipped`: it was done before, and not by this visit."""
+    `opens` is written with the journal row that says so, and goes its own way. `skipped`: it was done before,
+    and not by this visit."""
 
     output: Json = None
     changes: JsonObject = field(default_factory=dict)

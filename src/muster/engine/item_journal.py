@@ -5,10 +5,11 @@ import logging
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from datetime import datetime
+from typing import NamedTuple
 
 from muster.engine.handlers import Call, Done
 from muster.engine.live import Live
-from muster.engine.ports import PERMANENT, Executions, JournalRow, Lost, NotWritten
+from muster.engine.ports import PERMANENT, Executions, JournalRow, Lost, NotWritten, Opening, Progress
 from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works
@@ -20,6 +21,13 @@ from muster.model.problems import AuthorError
 LAST_WORDS_SECONDS = 2.0
 PAUSES = (0.05, 0.5, 2.0)
 log = logging.getLogger(__name__)
+
+
+class Entry(NamedTuple):
+    """An item's row, and what it opens with it."""
+
+    row: JournalRow
+    opens: tuple[Opening, ...] = ()
 
 
 class ItemJournal:
@@ -61,34 +69,35 @@ class ItemJournal:
         )
         return {key: linked(self._visit[0], output) for key, output in found.items()}
 
-    async def write(self, rows: Sequence[JournalRow]) -> Mapping[str, Failure]:
+    async def write(self, entries: Sequence[Entry]) -> Mapping[str, Failure]:
         """Make them durable. What the database will not take of an item is that item's failure: answered by
         its key, and written so. Raises `Lost`."""
         try:
-            await self._write(rows)
+            await self._write(entries)
         except Lost:
             raise
         except Exception as refused:
             # Whatever it does not like: of many rows it may be one, and the others did happen.
-            if len(rows) == 1:
-                return await self._write_refused(rows[0], refused)
-            middle = len(rows) // 2
-            return {**await self.write(rows[:middle]), **await self.write(rows[middle:])}
+            if len(entries) == 1:
+                return await self._write_refused(entries[0], refused)
+            middle = len(entries) // 2
+            return {**await self.write(entries[:middle]), **await self.write(entries[middle:])}
         return {}
 
-    async def write_once(self, rows: Sequence[JournalRow]) -> None:
+    async def write_once(self, entries: Sequence[Entry]) -> None:
         """Write what happened before an end that has come already; what is not written will happen again."""
         with suppress(Exception):  # whoever ended it is not to be stopped by the store's trouble
             async with asyncio.timeout(LAST_WORDS_SECONDS):
-                await self._executions.write(self._live.progress(rows))
+                await self._executions.write(self._progress(entries))
 
-    async def _write_refused(self, row: JournalRow, refused: Exception) -> Mapping[str, Failure]:
-        """What is refused again and again is the item's failure. Once may be the database's bad day, and the
-        item did happen."""
+    async def _write_refused(self, entry: Entry, refused: Exception) -> Mapping[str, Failure]:
+        """What is refused again and again is the item's failure, which opens nothing. Once may be the
+        database's bad day, and the item did happen."""
+        row = entry.row
         for pause in () if isinstance(refused, AuthorError) else PAUSES:
             await asyncio.sleep(pause)
             try:
-                await self._write([row])
+                await self._write([entry])
             except Lost:
                 raise
             except Exception as again:  # as above: whatever it does not like
@@ -97,12 +106,16 @@ class ItemJournal:
                 return {}
         log.warning("execution %s, node %s, item %s: %s", self._visit[0], row.node, row.item_key, refused)
         failure = Failure("Unstorable", "what came of it cannot be stored; the log says more")
-        await self._write([failed(row, failure)])
+        await self._write([Entry(failed(row, failure))])
         return {row.item_key: failure}
 
-    async def _write(self, rows: Sequence[JournalRow]) -> None:
-        await write_until_written(self._executions, self._live.progress(rows))
+    async def _write(self, entries: Sequence[Entry]) -> None:
+        await write_until_written(self._executions, self._progress(entries))
         self._live.has_progressed()
+
+    def _progress(self, entries: Sequence[Entry]) -> Progress:
+        opens = [opening for entry in entries for opening in entry.opens]
+        return self._live.progress([entry.row for entry in entries], opens)
 
     def _tell(self, away: Exception) -> None:
         log.warning("execution %s: its items cannot be read yet: %s", self._visit[0], away)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
 from muster.engine.event_waits import Plan, TopicFields, WaitKey
+from muster.engine.outbox import OutgoingMessage
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -216,6 +217,7 @@ Opening: TypeAlias = (
     | EventWaitOpening
     | EventWaitCalled
     | EventWaitDone
+    | OutgoingMessage
 )
 
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from sqlalchemy import Connection
 
+from muster.engine.outbox import OutgoingMessage
 from muster.engine.ports import (
     ApprovalOpening,
     ChildOpening,
@@ -33,6 +34,7 @@ from muster.store.event_waits import (
     write_event_waits,
 )
 from muster.store.limits import leave
+from muster.store.outbox import add_messages
 
 OF_EVENTS = (EventWaitOpening, EventWaitCalled, EventWaitDone)
 
@@ -48,6 +50,9 @@ def write_openings(connection: Connection, items: Sequence[Progress], locked: Co
             waits += ((item.execution_id, each) for each in item.opens if isinstance(each, OF_EVENTS))
             _open(connection, item)
     write_event_waits(connection, waits)
+    add_messages(
+        connection, [each for item in items for each in item.opens if isinstance(each, OutgoingMessage)]
+    )
 
 
 def close(
@@ -84,7 +89,7 @@ def _open(connection: Connection, item: Progress) -> None:
                 lists.append(opening)
             case NodeDone() | NodeReleased():
                 claims.append(opening)
-            case EventWaitOpening() | EventWaitCalled() | EventWaitDone():
+            case EventWaitOpening() | EventWaitCalled() | EventWaitDone() | OutgoingMessage():
                 continue  # those of all executions at once
             case _:
                 assert_never(opening)

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from clocks import NOON
-from muster.engine.item_journal import ItemJournal
+from muster.engine.item_journal import Entry, ItemJournal
 from muster.engine.live import Live
 from muster.engine.ports import Executions, JournalRow, Progress
 from muster.engine.state import State
@@ -26,7 +26,7 @@ async def test_the_first_items_that_are_written_end_a_suspicion() -> None:
     live.takeovers = 3
     journal = ItemJournal(cast("Executions", kept), live, "n", 1, resumed=True)
     row = JournalRow("n", 1, "0", 1, 1, "completed", NOON, NOON)
-    await journal.write([row])
-    await journal.write([row])
+    await journal.write([Entry(row)])
+    await journal.write([Entry(row)])
     assert [each.was_taken_over for each in kept.written] == [True, False]
     assert not live.was_taken_over

@@ -31,6 +31,7 @@ from muster.store.tables.operations import (
     delivery,
     instance,
 )
+from muster.store.tables.outbox import STREAM_LENGTH, outbox_message, outbox_stream
 from muster.store.tables.registries import action_definition, data_source, prebuilt_query, secret
 from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, TABLE_OPTIONS, TAG_LENGTH, institute, metadata
 from muster.store.tables.starting import idempotency_key, workflow_schedule, workflow_trigger
@@ -51,6 +52,7 @@ from muster.store.tables.waits import (
 __all__ = [
     "ID_LENGTH",
     "NAME_LENGTH",
+    "STREAM_LENGTH",
     "TABLE_OPTIONS",
     "TAG_LENGTH",
     "TOPIC_LENGTH",
@@ -87,6 +89,8 @@ __all__ = [
     "node_dedupe",
     "node_execution",
     "node_template",
+    "outbox_message",
+    "outbox_stream",
     "prebuilt_query",
     "secret",
     "wait_key",

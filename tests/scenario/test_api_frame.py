@@ -13,8 +13,9 @@ from structlog.testing import capture_logs
 from api_for_tests import Client, Documented
 from muster.api.problems import Code
 from muster.app import watched_database
-from muster.app.build import CannotOpen, House, opened
+from muster.app.build import House, opened
 from muster.app.settings import Settings
+from muster.app.storage import CannotOpen
 from muster.store.database import AsyncDatabase, CommitUnknown, ThreadedDatabase, Unavailable
 
 WORKFLOW = {"workflow": {"name": "x", "nodes": [{"id": "a", "type": "NOOP"}]}}

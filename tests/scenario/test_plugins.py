@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from api_for_tests import Client, Documented
-from muster.app.build import CannotOpen, opened
+from muster.app.build import opened
 from muster.app.settings import Settings
+from muster.app.storage import CannotOpen
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "extending.md").read_text()

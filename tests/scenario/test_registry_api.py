@@ -7,8 +7,9 @@ import httpx
 import pytest
 
 from api_for_tests import Client, Documented
-from muster.app.build import CannotOpen, House, opened
+from muster.app.build import House, opened
 from muster.app.settings import Settings
+from muster.app.storage import CannotOpen
 
 Holding = Callable[..., Awaitable[Client]]
 KEY = "A" * 43 + "="

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import httpx
 
 from muster.api.auth import refuse_to_bind
-from muster.app.build import CannotOpen, database_name, opened_storage, sqlite_file
 from muster.app.bus import kafka_of
 from muster.app.cache import answers, redis_name
 from muster.app.load import Loaded
 from muster.app.settings import Settings
+from muster.app.storage import CannotOpen, database_name, opened_storage, sqlite_file
 from muster.cache.redis import open_redis
 from muster.engine.bus import BadClient, BusAway
 from muster.store.address import without_user

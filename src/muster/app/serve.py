@@ -15,12 +15,13 @@ import uvicorn
 from muster.api.auth import refuse_to_bind
 from muster.api.frame import Access
 from muster.api.pages.landing import try_it
-from muster.app.build import CannotOpen, database_name, opened, sqlite_file
+from muster.app.build import opened
 from muster.app.garbage import look_rarely
 from muster.app.load import Loaded
 from muster.app.logs import configure_logs
 from muster.app.protocol import BoundedProtocol
 from muster.app.settings import Settings
+from muster.app.storage import CannotOpen, database_name, sqlite_file
 from muster.app.workers import CANNOT_START, WorkersFailed, supervise
 from muster.store.address import without_user
 

@@ -128,7 +128,7 @@ async def _dismiss(number: int, reason: str) -> "DeadLetter":
 async def _opened() -> "AsyncIterator[DeadLetters]":
     """The letters in the database; what they refuse ends the command with a sentence."""
     from muster.app.cli.opening import catalogue, loaded_settings, storage
-    from muster.app.engine import dead_letters
+    from muster.app.dead_letters import dead_letters
     from muster.definitions.library import NotFound
     from muster.engine.bus import BadClient
     from muster.engine.control import Conflict

@@ -32,10 +32,10 @@ def load(
 
     Works beside a server that runs on the same database, and makes the database if there is none.
     """
-    from muster.app.build import CannotOpen
     from muster.app.cli.opening import loaded_settings
     from muster.app.demo_workflows import demo_workflows
     from muster.app.logs import configure_logs
+    from muster.app.storage import CannotOpen
 
     settings = loaded_settings({"data-dir": data_dir}).settings
     configure_logs(settings.log.model_copy(update={"level": "error"}))
@@ -50,8 +50,8 @@ def load(
 
 
 async def _load(settings: "Settings") -> list[str]:
-    from muster.app.build import migrated, missing_revisions, opened_for_migration, opened_storage
     from muster.app.demo import load_demo
+    from muster.app.storage import migrated, missing_revisions, opened_for_migration, opened_storage
     from muster.kit.clock import SystemClock
 
     if await missing_revisions(settings):

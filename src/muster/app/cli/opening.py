@@ -10,7 +10,7 @@ from muster.app.cli.output import UNAVAILABLE, stop
 from muster.app.load import Loaded, SettingsError, load
 
 if TYPE_CHECKING:
-    from muster.app.build import Storage
+    from muster.app.storage import Storage
     from muster.model.node_type import Catalogue
 
 
@@ -36,7 +36,7 @@ def catalogue() -> "Catalogue":
 @asynccontextmanager
 async def storage() -> "AsyncIterator[Storage]":
     """The database that the settings name, if it is there and up to date."""
-    from muster.app.build import CannotOpen, opened_storage
+    from muster.app.storage import CannotOpen, opened_storage
 
     settings = loaded_settings().settings
     try:

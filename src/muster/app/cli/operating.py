@@ -16,8 +16,8 @@ def migrate(
     ] = False,
 ) -> None:
     """Bring the database's schema up to date."""
-    from muster.app.build import CannotOpen
     from muster.app.cli.opening import loaded_settings
+    from muster.app.storage import CannotOpen
 
     try:
         run(_migrate(loaded_settings(), check))
@@ -26,7 +26,7 @@ def migrate(
 
 
 async def _migrate(loaded: "Loaded", check: bool) -> None:
-    from muster.app.build import database_name, migrated, missing_revisions, opened_for_migration
+    from muster.app.storage import database_name, migrated, missing_revisions, opened_for_migration
 
     name = database_name(loaded.settings)
     if check:

@@ -26,8 +26,8 @@ def encrypt_anew(as_json: AsJson = False) -> None:
 
 
 async def _encrypt_anew() -> int:
-    from muster.app.build import vault_of
     from muster.app.cli.opening import loaded_settings, storage
+    from muster.app.storage import vault_of
     from muster.kit.clock import SystemClock
     from muster.nodes.data_ports import NotConfigured
     from muster.store.secrets import SecretRepository

@@ -24,9 +24,9 @@ def serve(
     """Start Muster. Without settings: SQLite in ./data, on 127.0.0.1:8080."""
     # Loading makes a great many objects and no garbage: looking for some would only delay the start.
     gc.disable()
-    from muster.app.build import CannotOpen
     from muster.app.cli.opening import loaded_settings
     from muster.app.serve import run
+    from muster.app.storage import CannotOpen
 
     gc.enable()
 

@@ -1,0 +1,50 @@
+"""Dead letters for the command line."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from muster.app.bus import made_bus
+from muster.app.settings import Settings
+from muster.definitions.library import Library
+from muster.engine.actions import Actions
+from muster.engine.letters import DeadLetters, redrivers
+from muster.engine.programs import Programs
+from muster.engine.resending import Resending
+from muster.kit.clock import SystemClock
+from muster.kit.ids import TimeOrderedIds
+from muster.model.node_type import Catalogue
+from muster.store.acts import ExecutionActs
+from muster.store.committer import GroupCommitter
+from muster.store.database import Database
+from muster.store.dead_letters import DeadLetterRepository
+from muster.store.execution_records import ExecutionRecords
+from muster.store.templates import TemplateRepository
+from muster.store.workflows import WorkflowRepository
+
+
+@asynccontextmanager
+async def dead_letters(
+    settings: Settings,
+    database: Database,
+    workflows: WorkflowRepository,
+    templates: TemplateRepository,
+    catalogue: Catalogue,
+) -> AsyncIterator[DeadLetters]:
+    """Dead letters beside an instance that may be running elsewhere: it finds what was tried again. Raises
+    `BadClient`."""
+
+    async def notice() -> None:
+        """Nobody drives executions here."""
+
+    clock, committer = SystemClock(), GroupCommitter(database)
+    ids = TimeOrderedIds(clock)
+    library = Library(workflows, templates, catalogue, ids)
+    programs = Programs(workflows.document, catalogue.node_types)
+    acts, records = ExecutionActs(committer), ExecutionRecords(database)
+    actions = Actions(records, acts, library, programs, clock, ids, notice)
+    try:
+        async with made_bus(settings, database, committer, ids) as bus:
+            kept = DeadLetterRepository(database, committer)
+            yield DeadLetters(kept, redrivers(actions, Resending(bus, kept)))
+    finally:
+        await committer.close()

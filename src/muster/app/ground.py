@@ -1,0 +1,95 @@
+"""What every part of a process stands on: one of each, opened first and closed last."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry, Info, PlatformCollector, ProcessCollector
+
+from muster.app.bus import opened_bus
+from muster.app.clocks import common_clock
+from muster.app.commit_metrics import CommitMetrics
+from muster.app.settings import Settings
+from muster.app.storage import ANY_TIME, CannotOpen, claimed, migrated, opened_database, sqlite_file
+from muster.app.watched_database import WatchedDatabase
+from muster.engine.bus import BadClient, Bus
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids, TimeOrderedIds
+from muster.store.committer import GroupCommitter
+from muster.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """`starts` commits what begins executions, `committer` everything else; they may be one."""
+
+    settings: Settings
+    database: WatchedDatabase
+    clock: Clock
+    ids: Ids
+    committer: GroupCommitter
+    starts: GroupCommitter
+    bus: Bus
+    registry: CollectorRegistry
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether this process has the role to drive executions."""
+        return "engine" in self.settings.roles
+
+    @property
+    def is_alone(self) -> bool:
+        """SQLite's folder has one owner, so whatever another name held there is held by nobody."""
+        return self.database.dialect_name == "sqlite"
+
+
+@asynccontextmanager
+async def opened_ground(settings: Settings, machine: Clock, ids: Ids | None) -> AsyncIterator[Ground]:
+    """Open and migrate the database, and what everybody writes and sends by. Raises `CannotOpen`."""
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(_up_to_date(settings))
+        clock = await stack.enter_async_context(common_clock(database, machine))
+        ids = ids or TimeOrderedIds(clock)
+        registry = _registry(settings)
+        observe = CommitMetrics(registry).observe
+        committer = starts = GroupCommitter(database, observe=observe)
+        stack.push_async_callback(committer.close)
+        if database.dialect_name == "postgresql":
+            # Who begins waits for nothing that others write: two transactions are under way at once.
+            starts = GroupCommitter(database, observe=observe)
+            stack.push_async_callback(starts.close)
+        bus = await stack.enter_async_context(_bus(settings, database, committer, ids))
+        yield Ground(settings, database, clock, ids, committer, starts, bus, registry)
+
+
+@asynccontextmanager
+async def _up_to_date(settings: Settings) -> AsyncIterator[WatchedDatabase]:
+    async with AsyncExitStack() as stack:
+        file = sqlite_file(settings)
+        if file is not None:
+            stack.enter_context(claimed(file.parent))
+        async with opened_database(settings, ANY_TIME) as migrating:
+            await migrated(migrating)
+        yield WatchedDatabase(await stack.enter_async_context(opened_database(settings)))
+
+
+@asynccontextmanager
+async def _bus(
+    settings: Settings, database: Database, committer: GroupCommitter, ids: Ids
+) -> AsyncIterator[Bus]:
+    try:
+        async with opened_bus(settings, database, committer, ids) as bus:
+            yield bus
+    except BadClient as error:
+        raise CannotOpen(f"Kafka's client cannot be made as `kafka.client` says: {error}.") from None
+
+
+def _registry(settings: Settings) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    Info("muster", "This instance.", registry=registry).info(
+        {"version": version("muster"), "instance": settings.instance_id}
+    )
+    return registry

@@ -1,0 +1,72 @@
+"""What comes from outside and starts executions or wakes them, put together: triggers, events, callbacks."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from muster.api.metrics import TriggerMetrics
+from muster.app.bus import consuming_events
+from muster.app.definitions import Definitions
+from muster.app.engine import Engine
+from muster.app.event_waits import meeting
+from muster.app.ground import Ground
+from muster.app.wait_metrics import WaitMetrics, counting_waits
+from muster.engine.message_triggers import MessageTriggers
+from muster.engine.triggering import Triggering
+from muster.nodes.event_messages import WaitMessages
+from muster.nodes.event_waiting import EventWaiting
+from muster.store.applying import Applying
+from muster.store.business_keys import BusinessKeys
+from muster.store.event_wait_lists import EventWaitLists
+from muster.store.event_wait_records import EventWaitRepository
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """`retire` says that no further message is to be taken."""
+
+    triggering: Triggering
+    waiting: EventWaiting
+    retire: Callable[[], None]
+
+
+@asynccontextmanager
+async def taking_in(
+    ground: Ground,
+    definitions: Definitions,
+    engine: Engine,
+    event_waits: EventWaitRepository,
+    wait_metrics: WaitMetrics,
+) -> AsyncIterator[Incoming]:
+    """Deal with what comes until the end of the block."""
+    database, look_now = ground.database, engine.control.look_now
+    instance_id = ground.settings.instance_id
+    lists, startables = EventWaitLists(database), definitions.startables
+    triggering = Triggering(startables, engine.control, TriggerMetrics(ground.registry).told)
+    waiting = EventWaiting(
+        event_waits,
+        lists,
+        Applying(database, instance_id),
+        engine.actions.retry,
+        look_now,
+        wait_metrics,
+    )
+    keyed = BusinessKeys(database, instance_id)
+    wait_messages = WaitMessages(waiting, event_waits, keyed, definitions.limits, ground.clock)
+    async with AsyncExitStack() as stack:
+        if ground.has_engine:
+            await stack.enter_async_context(counting_waits(lists, ground.registry))
+            await stack.enter_async_context(meeting(keyed, look_now))
+        consumer = await stack.enter_async_context(
+            consuming_events(
+                ground.settings,
+                ground.bus,
+                # In this order: who waits for a message comes before what it starts.
+                [wait_messages, MessageTriggers(startables, triggering, ground.clock)],
+                [wait_messages.topics, definitions.kept_triggers.topics],
+                database,
+                ground.clock,
+                ground.registry,
+            )
+        )
+        yield Incoming(triggering, waiting, consumer.retire)

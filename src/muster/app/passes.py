@@ -1,0 +1,86 @@
+"""What an engine does beside driving executions: passes over jobs, schedules and what has expired."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from muster.app.engine_metrics import ScheduleMetrics
+from muster.app.ground import Ground
+from muster.definitions.library import Library
+from muster.engine.actions import Actions
+from muster.engine.bulk import Bulk, BulkPass
+from muster.engine.control import Control
+from muster.engine.housekeeping import Expiring, Housekeeping
+from muster.engine.instance import Name
+from muster.engine.letters import DeadLetters
+from muster.engine.ports import NotWritten
+from muster.engine.schedules import OccurrencePass, Scheduling
+from muster.kit.loop import Loop
+from muster.store.bulk_jobs import BulkJobRepository
+from muster.store.database import CommitUnknown, Unavailable
+from muster.store.expired import ExpiredRows
+from muster.store.near_misses import OldNearMisses
+from muster.store.schedules import ScheduleRepository
+from muster.store.tables import idempotency_key, node_dedupe
+
+LOOK_FOR_JOBS_EVERY = 1.0
+TROUBLE = (Unavailable, CommitUnknown, NotWritten)
+
+
+@dataclass(frozen=True, slots=True)
+class BulkJobs:
+    bulk: Bulk
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Schedules:
+    scheduling: Scheduling
+    loop: Loop
+
+
+def bulk_jobs(
+    ground: Ground, name: Name, actions: Actions, letters: DeadLetters, notice: Callable[[], Awaitable[None]]
+) -> BulkJobs:
+    jobs = BulkJobRepository(ground.database, timedelta(seconds=ground.settings.engine.lease))
+    earlier = "" if ground.is_alone else f"{name.instance}/"
+    work = BulkPass(jobs, actions, letters, name.owner, earlier, notice, TROUBLE)
+    loop = Loop("bulk jobs", partial(_timetable, work), TROUBLE)
+    return BulkJobs(Bulk(jobs, ground.ids, loop.wake), loop)
+
+
+def schedules(ground: Ground, control: Control, library: Library) -> Schedules:
+    kept = ScheduleRepository(ground.database)
+    occurrences = OccurrencePass(kept, control, ScheduleMetrics(ground.registry), TROUBLE)
+    loop = Loop("schedules", occurrences.timetable, TROUBLE)
+    return Schedules(Scheduling(kept, control, library, ground.ids, loop.wake), loop)
+
+
+def housekeeping(ground: Ground) -> Loop:
+    expiring = [ExpiredRows(ground.database, table) for table in (idempotency_key, node_dedupe)]
+    kept: list[Expiring] = [*expiring, OldNearMisses(ground.database)]
+    return Loop("housekeeping", Housekeeping(kept).tidy, TROUBLE)
+
+
+@asynccontextmanager
+async def making(passes: Sequence[Loop], grace: float) -> AsyncIterator[None]:
+    """Make these passes until the end of the block; what they are at then may be finished for a while."""
+    running = [asyncio.create_task(each.run()) for each in passes]
+    try:
+        yield
+    finally:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                for each in passes:
+                    await each.stop()
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _timetable(bulk: BulkPass) -> float:
+    """At once again while there is something to do; and a look every second for what others have left."""
+    return 0.0 if await bulk.work() else LOOK_FOR_JOBS_EVERY

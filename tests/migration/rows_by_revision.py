@@ -429,7 +429,10 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
                 "created_at": TIME,
             },
         ),
-        ("outbox_stream", {"stream": "executions", "next_seq": 2, "published_seq": 0, "fence": 1}),
+        (
+            "outbox_stream",
+            {"stream": "executions", "name": "x", "next_seq": 2, "published_seq": 0, "fence": 1},
+        ),
     ],
 }
 

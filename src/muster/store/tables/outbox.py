@@ -48,6 +48,8 @@ outbox_message = new_table(
 outbox_stream = new_table(
     "outbox_stream",
     Column("stream", Key(STREAM_LENGTH), nullable=False),
+    # What it is called on the bus, which others may share: no other database has this one.
+    Column("name", Key(NAME_LENGTH), nullable=False),
     Column("next_seq", BigInteger, nullable=False),
     # All up to here is known to be published; the bus may be further.
     Column("published_seq", BigInteger, nullable=False),

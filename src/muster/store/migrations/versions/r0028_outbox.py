@@ -39,6 +39,7 @@ def upgrade(op: Operations) -> None:
         op,
         "outbox_stream",
         sa.Column("stream", Key(64), nullable=False),
+        sa.Column("name", Key(255), nullable=False),
         sa.Column("next_seq", sa.BigInteger, nullable=False),
         sa.Column("published_seq", sa.BigInteger, nullable=False),
         sa.Column("fence", sa.BigInteger, nullable=False),

@@ -15,7 +15,8 @@ from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Opener, Outcome, Suspend
 from muster.engine.instance import MOST_DRIVEN, Instance, Name
-from muster.engine.ports import NewExecution, SignalKind
+from muster.engine.journal import SignalKind
+from muster.engine.owned import NewExecution
 from muster.engine.program import Program, compile_program
 from muster.engine.state import Failure, Phase
 from muster.expr import compile_template

@@ -5,7 +5,7 @@ import json
 import sys
 
 from engine_house import TYPES, House, Told, chain, node
-from muster.engine.ports import NewExecution
+from muster.engine.owned import NewExecution
 from muster.engine.program import compile_program
 from muster.model.once import once
 from muster.store.open import open_database

@@ -11,7 +11,7 @@ from muster.app.subworkflows import StartableWorkflows
 from muster.definitions.check import check
 from muster.definitions.document import checksum, to_document
 from muster.engine.actions import Actions, By
-from muster.engine.ports import NewExecution
+from muster.engine.owned import NewExecution
 from muster.engine.program import Program
 from muster.engine.programs import Programs
 from muster.model.access import Caller, How, Role

@@ -19,7 +19,7 @@ from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Effect, Handlers, Outcome, Suspend
 from muster.engine.instance import Instance, Name
-from muster.engine.ports import NewExecution
+from muster.engine.owned import NewExecution
 from muster.engine.program import Program, compile_program
 from muster.engine.state import Failure, Phase
 from muster.kit.clock import SystemClock

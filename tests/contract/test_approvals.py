@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine_house import Told
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.model.access import Caller, How, Role
 from muster.model.approval import Approval, ApprovalStatus, Decision
 from muster.model.stored import Page

@@ -7,7 +7,7 @@ import pytest
 
 from engine_house import Told
 from muster.engine.actions import Actions, By, Retry
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.model.access import Caller, How, Role
 from muster.store.acts import ExecutionActs
 from muster.store.database import Database

@@ -11,7 +11,7 @@ from engine_house import House, Told, chain, node
 from muster.cache.memory import Shelf
 from muster.engine.cache import context_key, lock_key, node_key
 from muster.engine.handlers import Done
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.tables import workflow_execution

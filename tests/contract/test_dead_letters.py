@@ -8,8 +8,8 @@ from sqlalchemy import select
 from engine_house import House, Told, chain, node
 from muster.engine.actions import Note, Reopened
 from muster.engine.handlers import Done
+from muster.engine.journal import SignalKind
 from muster.engine.letters import DeadLetter, LetterStatus, WantedLetters
-from muster.engine.ports import SignalKind
 from muster.engine.state import Failure
 from muster.model.execution import ExecutionDetail
 from muster.model.stored import AuditEntry, Page

@@ -8,7 +8,8 @@ from sqlalchemy import select
 from contract.test_node_dedupe import tell, visits
 from muster.engine import claiming
 from muster.engine.handlers import Done
-from muster.engine.ports import DoneBefore, Lost, NodeClaim, Standing
+from muster.engine.node_claims import DoneBefore, NodeClaim, Standing
+from muster.engine.ports import Lost
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.tables import node_dedupe

@@ -9,8 +9,8 @@ from caches import Hand
 from engine_house import House, Told, chain, node
 from muster.cache.memory import Shelf
 from muster.engine.handlers import Done
+from muster.engine.journal import SignalKind
 from muster.engine.live import MOST_UNWRITTEN
-from muster.engine.ports import SignalKind
 from muster.kit.clock import Clock
 from muster.model.workflow import Definition, Edge, EdgeType
 from muster.store.database import Database

@@ -8,7 +8,9 @@ from sqlalchemy.util import await_only
 
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
-from muster.engine.ports import Lost, NewExecution, Progress, SignalKind
+from muster.engine.journal import SignalKind
+from muster.engine.owned import NewExecution, Progress
+from muster.engine.ports import Lost
 from muster.engine.state import Failure
 from muster.model.workflow import Definition, Edge
 from muster.store.database import Database

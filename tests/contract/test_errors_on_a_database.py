@@ -9,7 +9,7 @@ from engine_house import TYPES, House, Told, chain, node
 from muster.engine.actions import By, Retry
 from muster.engine.control import Conflict
 from muster.engine.handlers import Done
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.program import compile_program
 from muster.engine.state import Failure
 from muster.model.workflow import Definition, Edge

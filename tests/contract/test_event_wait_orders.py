@@ -18,7 +18,8 @@ from muster.engine.event_waits import (
     Strategy,
     Verdict,
 )
-from muster.engine.ports import Closing, EventWaitOpening, OwnedExecution
+from muster.engine.openings import Closing, EventWaitOpening
+from muster.engine.owned import OwnedExecution
 from muster.store.claims import DUE, take
 from muster.store.database import in_transaction
 from muster.store.dialect import insert_rows

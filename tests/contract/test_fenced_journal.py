@@ -8,7 +8,8 @@ from sqlalchemy import Row, select
 
 from clocks import NOON
 from engine_house import House, Told, chain, node
-from muster.engine.ports import FIRST_FENCE, JournalRow, Progress
+from muster.engine.journal import JournalRow
+from muster.engine.owned import FIRST_FENCE, Progress
 from muster.model.json import Json
 from muster.store.database import Database
 from muster.store.executions import Progressing

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from engine_house import House, Told, chain, node
-from muster.engine.ports import NewExecution
+from muster.engine.owned import NewExecution
 from muster.engine.search import MOST_TERMS, TERM_LENGTH, term_of, terms_of
 from muster.expr.paths import context_path
 from muster.model.execution import Wanted

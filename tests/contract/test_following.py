@@ -13,7 +13,7 @@ from muster.engine.following import (
     NodeChanged,
     Place,
 )
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.model.access import Caller, Role
 from muster.model.workflow import Definition, Edge

@@ -12,7 +12,7 @@ from clocks import NOON
 from engine_house import House, Told, chain, node
 from muster.engine.actions import Note, Reopened
 from muster.engine.handlers import Call, Done
-from muster.engine.ports import NewExecution, Progress
+from muster.engine.owned import NewExecution, Progress
 from muster.engine.state import Failure
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry

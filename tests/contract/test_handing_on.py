@@ -9,7 +9,9 @@ from sqlalchemy import update
 
 from clocks import NOON, FakeClock
 from engine_house import LEASE, House, Told, chain, node
-from muster.engine.ports import JournalRow, Lost, Progress
+from muster.engine.journal import JournalRow
+from muster.engine.owned import Progress
+from muster.engine.ports import Lost
 from muster.store.database import Database
 from muster.store.tables import workflow_execution
 

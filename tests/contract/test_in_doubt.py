@@ -10,7 +10,7 @@ from engine_house import House, Told, chain, node
 from muster.engine.actions import By, Retry, Verdict
 from muster.engine.control import Conflict
 from muster.engine.handlers import Done
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.store.database import Database
 

@@ -7,8 +7,9 @@ import pytest
 from clocks import NOON
 from engine_house import Told, chain, node
 from muster.engine.codec import encode
+from muster.engine.journal import SignalKind
 from muster.engine.live import take_over
-from muster.engine.ports import FIRST_FENCE, Checkpoint, NewExecution, Progress, SignalKind
+from muster.engine.owned import FIRST_FENCE, Checkpoint, NewExecution, Progress
 from muster.engine.state import ExecutionStatus, State
 from muster.model.json import Json
 from muster.store.database import Database

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select
 
 from engine_house import Told
 from muster.engine import sizes
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.kit.clock import SystemClock
 from muster.store.child_items import ChildItems

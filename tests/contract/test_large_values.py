@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.sizes import LARGEST
 from muster.model.json import Json, JsonObject
 from muster.model.workflow import Definition, Edge, EdgeType

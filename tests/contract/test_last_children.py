@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, text
 
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.store.acts import Sent, put_signals
 from muster.store.child_ends import Ended, tell_parents

@@ -13,19 +13,10 @@ import pytest
 
 from engine_house import LEASE, House, Told, chain, node
 from muster.engine.actions import Note
-from muster.engine.ports import (
-    FIRST_FENCE,
-    Checkpoint,
-    ChildOpening,
-    Closing,
-    Limit,
-    ListOpening,
-    Lost,
-    NewExecution,
-    OwnedExecution,
-    Progress,
-    SignalKind,
-)
+from muster.engine.journal import SignalKind
+from muster.engine.openings import ChildOpening, Closing, Limit, ListOpening
+from muster.engine.owned import FIRST_FENCE, Checkpoint, NewExecution, OwnedExecution, Progress
+from muster.engine.ports import Lost
 from muster.engine.state import ExecutionStatus
 from muster.model.once import Once, once
 from muster.model.stored import AuditEntry

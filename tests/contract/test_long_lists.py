@@ -9,7 +9,8 @@ import pytest
 
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
-from muster.engine.ports import NotWritten, Progress
+from muster.engine.owned import Progress
+from muster.engine.ports import NotWritten
 from muster.engine.state import Failure
 from muster.model.execution import WantedNodes
 from muster.model.json import Json, JsonObject

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from engine_house import Told
-from muster.engine.ports import Closing, InVain, Lost, NotWritten
+from muster.engine.openings import Closing, InVain
+from muster.engine.ports import Lost, NotWritten
 from muster.engine.state import Failure
 from muster.store import child_ends, giving_up
 from muster.store.database import Database

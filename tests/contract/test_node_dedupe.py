@@ -9,7 +9,8 @@ from sqlalchemy import select, update
 
 from engine_house import Told
 from muster.engine.handlers import Done
-from muster.engine.ports import FIRST_FENCE, DoneBefore, NodeClaim, Standing
+from muster.engine.node_claims import DoneBefore, NodeClaim, Standing
+from muster.engine.owned import FIRST_FENCE
 from muster.engine.state import Failure
 from muster.model.json import JsonObject
 from muster.store.database import Database

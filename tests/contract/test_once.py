@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from engine_house import House, Told, chain, node
-from muster.engine.ports import Begun, NewExecution, NotWritten
+from muster.engine.owned import Begun, NewExecution
+from muster.engine.ports import NotWritten
 from muster.engine.state import ExecutionStatus
 from muster.model.once import Once, once
 from muster.model.problems import AuthorError

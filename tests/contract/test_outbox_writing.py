@@ -6,8 +6,10 @@ from sqlalchemy import select
 from clocks import NOON
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done
+from muster.engine.journal import JournalRow
 from muster.engine.outbox import OutgoingMessage, Stream
-from muster.engine.ports import FIRST_FENCE, JournalRow, Lost, Progress
+from muster.engine.owned import FIRST_FENCE, Progress
+from muster.engine.ports import Lost
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.outbox import add_messages, decode_headers

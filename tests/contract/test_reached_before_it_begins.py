@@ -9,7 +9,7 @@ from contract.test_bulk_jobs import ADA, Desk
 from engine_house import House, Told, chain, node
 from muster.engine.actions import By, Retry
 from muster.engine.handlers import Done
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.store.database import Database
 

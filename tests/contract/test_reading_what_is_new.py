@@ -7,7 +7,7 @@ from sqlalchemy import update
 
 from clocks import NOON
 from engine_house import House, Told, chain, node
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.execution_records import ExecutionRecords

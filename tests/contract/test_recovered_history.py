@@ -5,7 +5,7 @@ from sqlalchemy import func, select
 
 from clocks import FakeClock
 from engine_house import House, Told, chain, node
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.tables import execution_signal

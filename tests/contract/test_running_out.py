@@ -8,7 +8,8 @@ import pytest
 from clocks import NOON
 from engine_house import House, Told, chain, node
 from muster.engine.handlers import Done, Outcome, Suspend, Visit
-from muster.engine.ports import Closing, Signal
+from muster.engine.journal import Signal
+from muster.engine.openings import Closing
 from muster.engine.state import Phase
 from muster.model.execution import NodeStatus
 from muster.model.json import Json

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from clocks import NOON
 from engine_house import House, Told, chain, node
 from muster.engine import self_check
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.self_check import SelfCheck

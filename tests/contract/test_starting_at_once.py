@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event, func, select
 
 from clocks import NOON
 from engine_house import House, Told, chain, node
-from muster.engine.ports import Begun, NewExecution
+from muster.engine.owned import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.model.once import once
 from muster.store.database import Database

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine_house import Told
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.store.database import Database
 from waiting_house import E, Waiting
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.model.execution import Wanted
 from muster.model.stored import Page
 from muster.store.database import Database

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from engine_house import Told
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.store.database import Database
 from muster.store.tables import approval
 from waiting_house import BY_HAND, E, Waiting

@@ -12,7 +12,8 @@ from sqlalchemy import text
 from databases import MigratedUrls
 from engine_house import House, Told, chain, node
 from muster.engine import instance as engine_instance
-from muster.engine.ports import NewExecution, SignalKind
+from muster.engine.journal import SignalKind
+from muster.engine.owned import NewExecution
 from muster.kit.loop import Loop
 from muster.store.address import parse_address
 from muster.store.database import Database, Unavailable

@@ -9,7 +9,7 @@ from api_for_tests import Client
 from muster.app.engine_metrics import MOST_WORKFLOWS, EngineMetrics
 from muster.engine import drive
 from muster.engine.graph import Graph
-from muster.engine.ports import NewExecution
+from muster.engine.owned import NewExecution
 from muster.engine.program import Program
 from polling import until
 

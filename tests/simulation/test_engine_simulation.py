@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from muster.engine.ports import Progress
+from muster.engine.owned import Progress
 from muster.sim.scenarios.engine import simulate
 from muster.sim.seeds import first_failure, run_in
 from muster.sim.world import World

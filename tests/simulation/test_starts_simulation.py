@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from muster.engine.ports import Begun, DoneBefore, NewExecution, NodeClaim, Standing
+from muster.engine.node_claims import DoneBefore, NodeClaim, Standing
+from muster.engine.owned import Begun, NewExecution
 from muster.sim.scenarios.starts import Heard, at_commit, at_end, done_once, simulate
 from muster.sim.seeds import first_failure
 from muster.sim.world import World

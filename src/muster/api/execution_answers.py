@@ -18,7 +18,7 @@ from muster.api.wait_shapes import EventWaitItem
 from muster.definitions.diagram import NodeState
 from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import FINAL, ExecutionStatus, Phase, Token
 from muster.model.aside import linked
 from muster.model.execution import WAITS, ExecutionDetail, ExecutionRow, NodeRow, NodeStatus

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from muster.engine.instances import Counts
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import Checkpoint, JournalRow, NewExecution
+from muster.engine.owned import Checkpoint, NewExecution
 from muster.engine.program import Program
 from muster.engine.state import ExecutionStatus
 

@@ -12,9 +12,11 @@ from muster.definitions.library import Library
 from muster.engine.advance import take_up, take_up_from
 from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find, whole
+from muster.engine.journal import SignalKind
 from muster.engine.keeping import answers_of, answers_to_keep, history_kept
 from muster.engine.limits import limit_of, limit_of_occurrence
-from muster.engine.ports import Begun, Limit, NewExecution, SignalKind
+from muster.engine.openings import Limit
+from muster.engine.owned import Begun, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.search import FOUND_BY, terms_of
 from muster.engine.sizes import check_context

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import Checkpoint, Executions, JournalRow, OwnedExecution
+from muster.engine.owned import Checkpoint, OwnedExecution
+from muster.engine.ports import Executions
 
 
 class AtHand(Protocol):

@@ -15,10 +15,13 @@ from muster.engine.each import Interrupted, OnItemError, Options, run_each
 from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Suspend, Visit
 from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
+from muster.engine.journal import COMPENSATION, JournalRow
 from muster.engine.live import Live
 from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
-from muster.engine.ports import COMPENSATION, FIRST_FENCE, Executions, JournalRow, Lost, Opening
+from muster.engine.openings import Opening
+from muster.engine.owned import FIRST_FENCE
+from muster.engine.ports import Executions, Lost
 from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.reading import read_all_into, read_into
 from muster.engine.sizes import bounded

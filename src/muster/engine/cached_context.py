@@ -9,8 +9,9 @@ from typing import Any
 from muster.engine.cache import Entry, Version, context_key, node_key
 from muster.engine.codec import decode
 from muster.engine.drive import document_of
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import Checkpoint, JournalRow, OwnedExecution
+from muster.engine.owned import Checkpoint, OwnedExecution
 from muster.engine.search import FOUND_BY
 from muster.engine.view import Facts
 from muster.model.aside import places_of, with_asides

@@ -7,16 +7,9 @@ from collections.abc import Iterable
 from muster.engine.dedupe import Dedupe
 from muster.engine.handlers import Call, Done, Outcome, Suspend
 from muster.engine.live import Live
-from muster.engine.ports import (
-    DoneBefore,
-    Executions,
-    NodeClaim,
-    NodeDone,
-    NodeReleased,
-    NotWritten,
-    Opening,
-    Standing,
-)
+from muster.engine.node_claims import DoneBefore, NodeClaim, NodeDone, NodeReleased, Standing
+from muster.engine.openings import Opening
+from muster.engine.ports import Executions, NotWritten
 from muster.engine.state import Failure, Phase
 from muster.expr import ExpressionError, to_text
 from muster.kit.backoff import until_it_works

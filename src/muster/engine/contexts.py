@@ -14,8 +14,10 @@ from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from muster.engine.cache import Away, Cache, Entry, Locks, Version, context_key
 from muster.engine.cached_context import Kept, Snapshot, entry_of, kept_of, keys_of, node_entry, snapshot_of
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import FIRST_FENCE, Checkpoint, Executions, JournalRow, OwnedExecution
+from muster.engine.owned import FIRST_FENCE, Checkpoint, OwnedExecution
+from muster.engine.ports import Executions
 from muster.kit.breaker import Breaker, Left
 from muster.kit.loop import Loop
 

@@ -12,7 +12,8 @@ from muster.engine.codec import decode
 from muster.engine.idempotency import Keyed
 from muster.engine.instance import Instance
 from muster.engine.limits import BadConcurrencyKey
-from muster.engine.ports import Begun, Checkpoint, Limit, NewExecution
+from muster.engine.openings import Limit
+from muster.engine.owned import Begun, Checkpoint, NewExecution
 from muster.engine.programs import Programs
 from muster.engine.sizes import check_context
 from muster.engine.state import FINAL, Failure, Phase, Token

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from muster.definitions.durations import parse_duration
 from muster.engine.handlers import Done, Outcome
-from muster.engine.ports import NodeDone, NodeReleased, Opening
+from muster.engine.node_claims import NodeDone, NodeReleased
+from muster.engine.openings import Opening
 from muster.engine.state import Failure, Run
 from muster.expr import Template, compile_template
 from muster.model.json import JsonObject

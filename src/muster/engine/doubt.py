@@ -5,7 +5,7 @@ away or nothing told how it ended, is in doubt: it waits until a person says whe
 """
 
 from muster.engine.handlers import Suspend
-from muster.engine.ports import JournalRow
+from muster.engine.journal import JournalRow
 from muster.engine.state import Failure, Phase
 from muster.model.execution import NodeStatus
 

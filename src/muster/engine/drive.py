@@ -19,21 +19,13 @@ from muster.engine.codec import encode
 from muster.engine.dedupe import settles
 from muster.engine.doubt import BEGUN
 from muster.engine.handlers import Done, Suspend
+from muster.engine.journal import COMPENSATION, JournalRow
 from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
-from muster.engine.ports import (
-    COMPENSATION,
-    ApprovalOpening,
-    Checkpoint,
-    Closing,
-    Executions,
-    InVain,
-    JournalRow,
-    NotWritten,
-    Opening,
-    Progress,
-)
+from muster.engine.openings import ApprovalOpening, Closing, InVain, Opening
+from muster.engine.owned import Checkpoint, Progress
+from muster.engine.ports import Executions, NotWritten
 from muster.engine.reading import read_into
 from muster.engine.search import FOUND_BY, digest_of, terms_of
 from muster.engine.state import (

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from muster.engine.handlers import Done
 from muster.engine.item_journal import Entry, ItemJournal
 from muster.engine.items import Item
-from muster.engine.ports import JournalRow
+from muster.engine.journal import JournalRow
 from muster.engine.state import Failure
 from muster.engine.window import Window
 from muster.expr.limits import weight

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from muster.definitions.library import NotFound
 from muster.engine.live import take_over
-from muster.engine.ports import OwnedExecution
+from muster.engine.owned import OwnedExecution
 from muster.engine.program import Program
 from muster.engine.state import FINAL, Phase, Token
 from muster.model.access import Caller

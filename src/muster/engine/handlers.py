@@ -11,8 +11,9 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import quote
 
 from muster.engine.items import Item
+from muster.engine.journal import JournalRow
 from muster.engine.masking import NOTHING, Mask
-from muster.engine.ports import JournalRow, Opening
+from muster.engine.openings import Opening
 from muster.engine.state import Failure, Phase
 from muster.expr import Scope
 from muster.kit.ids import named_id

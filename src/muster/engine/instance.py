@@ -13,15 +13,8 @@ from muster.engine.drive import Driver
 from muster.engine.limits import limit_of
 from muster.engine.live import Live, begin
 from muster.engine.observer import Nobody, Observer
-from muster.engine.ports import (
-    Begun,
-    Checkpoint,
-    Executions,
-    Lost,
-    NewExecution,
-    NotWritten,
-    OwnedExecution,
-)
+from muster.engine.owned import Begun, Checkpoint, NewExecution, OwnedExecution
+from muster.engine.ports import Executions, Lost, NotWritten
 from muster.engine.program import Program
 from muster.engine.search import terms_of
 from muster.engine.state import ExecutionStatus, Todo

@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from muster.engine.handlers import Call, Done
+from muster.engine.journal import PERMANENT, JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import PERMANENT, Executions, JournalRow, Lost, NotWritten, Opening, Progress
+from muster.engine.openings import Opening
+from muster.engine.owned import Progress
+from muster.engine.ports import Executions, Lost, NotWritten
 from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works

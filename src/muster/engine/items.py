@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from muster.engine.ports import COMPENSATION
+from muster.engine.journal import COMPENSATION
 from muster.engine.view import Layered
 from muster.expr import ExpressionError, Scope, Template, compile_template, to_text
 from muster.model.json import Json, JsonObject

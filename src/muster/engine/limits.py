@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.engine.ports import Limit
+from muster.engine.openings import Limit
 from muster.expr import ExpressionError, Scope, Template, compile_template, to_text
 from muster.model.json import JsonObject
 from muster.model.problems import AuthorError, Problem

@@ -9,21 +9,11 @@ from typing import assert_never
 from muster.engine.advance import advance, at_attempt, in_doubt, is_awaited, resume
 from muster.engine.codec import decode
 from muster.engine.doubt import BEGUN, asking, is_in_doubt
+from muster.engine.journal import COMPENSATION, MORE_TIME, JournalRow, Signal, SignalKind
 from muster.engine.keeping import answers_of, correlation_of, deadline_of, history_of
-from muster.engine.ports import (
-    COMPENSATION,
-    FIRST_FENCE,
-    MORE_TIME,
-    Closing,
-    JournalRow,
-    NewExecution,
-    NodeDone,
-    Opening,
-    OwnedExecution,
-    Progress,
-    Signal,
-    SignalKind,
-)
+from muster.engine.node_claims import NodeDone
+from muster.engine.openings import Closing, Opening
+from muster.engine.owned import FIRST_FENCE, NewExecution, OwnedExecution, Progress
 from muster.engine.program import Program
 from muster.engine.search import FOUND_BY, digest_of
 from muster.engine.state import (

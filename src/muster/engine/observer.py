@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import Checkpoint, JournalRow, NewExecution
+from muster.engine.owned import Checkpoint, NewExecution
 from muster.engine.program import Program
 from muster.kit.changes import Changes
 

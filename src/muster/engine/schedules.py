@@ -12,7 +12,7 @@ from muster.definitions.timetables import timetable
 from muster.engine.control import Conflict, Control, Start
 from muster.engine.limits import limit_of_occurrence
 from muster.engine.occurrences import MISSED_AFTER, DueSchedule, Plan, plan
-from muster.engine.ports import Begun
+from muster.engine.owned import Begun
 from muster.kit.ids import Ids
 from muster.model.access import Caller, How, Role
 from muster.model.json import JsonObject

@@ -2,7 +2,8 @@
 
 import logging
 
-from muster.engine.ports import Executions, NotWritten, Progress
+from muster.engine.owned import Progress
+from muster.engine.ports import Executions, NotWritten
 from muster.kit.backoff import until_it_works
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from muster.definitions.steps.words import shown
 from muster.engine.handlers import Call, Done, Outcome, Suspend
-from muster.engine.ports import ApprovalOpening
+from muster.engine.openings import ApprovalOpening
 from muster.engine.state import Failure, Phase
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView

@@ -9,8 +9,9 @@ from muster.engine.each import KEPT, KEPT_TOGETHER, Kept, OnItemError, Summary
 from muster.engine.handlers import Call, Done, Outcome, Suspend, Visit
 from muster.engine.item_journal import failed
 from muster.engine.items import Item
+from muster.engine.journal import PERMANENT, JournalRow
 from muster.engine.limits import BadConcurrencyKey, Concurrency, limit_of
-from muster.engine.ports import PERMANENT, ChildOpening, JournalRow, ListOpening
+from muster.engine.openings import ChildOpening, ListOpening
 from muster.engine.sizes import TOO_LARGE, ValueTooLarge, check_context
 from muster.engine.state import Failure, Phase
 from muster.expr.limits import weight

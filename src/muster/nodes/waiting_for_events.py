@@ -9,16 +9,11 @@ from urllib.parse import urlencode
 
 from muster.engine.event_waits import Arrived, Ending, Plan, Source, Verdict, WaitStatus, deadline
 from muster.engine.handlers import Call, Done, Outcome, Suspend, Visit
+from muster.engine.journal import MORE_TIME
 from muster.engine.masking import reads_secrets
-from muster.engine.ports import (
-    FIRST_FENCE,
-    MORE_TIME,
-    EventWaitCalled,
-    EventWaitDone,
-    EventWaitOpening,
-    NotWritten,
-    Opening,
-)
+from muster.engine.openings import EventWaitCalled, EventWaitDone, EventWaitOpening, Opening
+from muster.engine.owned import FIRST_FENCE
+from muster.engine.ports import NotWritten
 from muster.engine.state import Failure, Phase
 from muster.engine.view import Layered
 from muster.expr import Scope, Template, compile_template

@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from muster.engine.actions import Note, Reopened
-from muster.engine.ports import NewExecution, SignalKind
+from muster.engine.journal import SignalKind
+from muster.engine.owned import NewExecution
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.json import JsonObject
 from muster.store.answers import reach

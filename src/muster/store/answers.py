@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, update
 
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.model.json import Json, JsonObject
 from muster.store.dialect import insert_rows, now

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
-from muster.engine.ports import ApprovalOpening, Closing
+from muster.engine.openings import ApprovalOpening, Closing
 from muster.model.approval import Approval, ApprovalStatus, Decided, Decision
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, select, update
 
-from muster.engine.ports import PERMANENT, Closing, Limit, SignalKind
+from muster.engine.journal import PERMANENT, SignalKind
+from muster.engine.openings import Closing, Limit
 from muster.engine.sizes import TOO_LARGE
 from muster.engine.state import FINAL, ExecutionStatus, Failure
 from muster.model.aside import asides_in

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, delete, false, func, or_, select, tuple_
 
-from muster.engine.ports import ChildOpening, ListOpening, NewExecution
+from muster.engine.openings import ChildOpening, ListOpening
+from muster.engine.owned import NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.model.execution import NodeStatus
 from muster.store import limits

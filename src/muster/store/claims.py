@@ -19,7 +19,8 @@ from sqlalchemy import (
 )
 
 from muster.engine.items import NOT_AN_ITEM
-from muster.engine.ports import FIRST_FENCE, JournalRow, OwnedExecution, Signal, SignalKind
+from muster.engine.journal import JournalRow, Signal, SignalKind
+from muster.engine.owned import FIRST_FENCE, OwnedExecution
 from muster.engine.state import ExecutionStatus
 from muster.model.aside import asides_in, with_asides
 from muster.model.json import JsonObject

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Select, select, update
 
 from muster.engine.actions import Note
 from muster.engine.letters import DeadLetter, LetterKind, LetterStatus, WantedLetters
-from muster.engine.ports import Progress
+from muster.engine.owned import Progress
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page
 from muster.store.audit import add_audits

@@ -10,7 +10,8 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, Row, Select, and_, bindparam, delete, select, update
 
-from muster.engine.ports import COMPENSATION, DoneBefore, NodeClaim, NodeDone, NodeReleased, Standing
+from muster.engine.journal import COMPENSATION
+from muster.engine.node_claims import DoneBefore, NodeClaim, NodeDone, NodeReleased, Standing
 from muster.engine.state import FINAL
 from muster.model.aside import asides_in, filled, with_asides
 from muster.model.execution import NodeStatus

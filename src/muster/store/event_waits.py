@@ -21,14 +21,8 @@ from muster.engine.event_waits import (
     needed,
     rearmed,
 )
-from muster.engine.ports import (
-    MORE_TIME,
-    Closing,
-    EventWaitCalled,
-    EventWaitDone,
-    EventWaitOpening,
-    Opening,
-)
+from muster.engine.journal import MORE_TIME
+from muster.engine.openings import Closing, EventWaitCalled, EventWaitDone, EventWaitOpening, Opening
 from muster.model.json import Json, JsonObject
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, now, update_rows

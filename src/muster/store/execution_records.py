@@ -7,7 +7,7 @@ from typing import Any, cast
 from sqlalchemy import ColumnElement, Connection, Row, Select, literal_column, or_, select
 
 from muster.engine.items import NOT_AN_ITEM
-from muster.engine.ports import COMPENSATION, SignalKind
+from muster.engine.journal import COMPENSATION, SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.model.aside import with_asides
 from muster.model.execution import ExecutionDetail, ExecutionRow, NodeRow, NodeStatus, Wanted, WantedNodes

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Row
 
-from muster.engine.ports import FIRST_FENCE, NewExecution
+from muster.engine.owned import FIRST_FENCE, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.large_values import Laying
 

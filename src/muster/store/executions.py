@@ -15,21 +15,11 @@ from sqlalchemy import (
     update,
 )
 
-from muster.engine.ports import (
-    Begun,
-    Closing,
-    DoneBefore,
-    InVain,
-    Lost,
-    NewExecution,
-    NodeClaim,
-    NotWritten,
-    OwnedExecution,
-    Progress,
-    Signal,
-    Standing,
-    StoredCheckpoint,
-)
+from muster.engine.journal import Signal
+from muster.engine.node_claims import DoneBefore, NodeClaim, Standing
+from muster.engine.openings import Closing, InVain
+from muster.engine.owned import Begun, NewExecution, OwnedExecution, Progress, StoredCheckpoint
+from muster.engine.ports import Lost, NotWritten
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
 from muster.model.json import Json, JsonObject

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, delete, select
 
-from muster.engine.ports import NewExecution, Progress
+from muster.engine.owned import NewExecution, Progress
 from muster.engine.search import term_of
 from muster.store.dialect import insert_new
 from muster.store.tables import execution_search, execution_tag, workflow_execution

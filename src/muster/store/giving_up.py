@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
-from muster.engine.ports import InVain
+from muster.engine.openings import InVain
 from muster.store.child_ends import (
     GIVEN_UP_AT_ONCE,
     STOPPED,

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from sqlalchemy import ColumnElement, Select, and_, select
 
 from muster.engine.items import NOT_AN_ITEM
-from muster.engine.ports import PERMANENT
+from muster.engine.journal import PERMANENT
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
 from muster.store.database import Work

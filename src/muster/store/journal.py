@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, Dialect, Row
 
-from muster.engine.ports import JournalRow, Progress
+from muster.engine.journal import JournalRow
+from muster.engine.owned import Progress
 from muster.engine.state import FINAL
 from muster.model.aside import with_asides
 from muster.model.execution import NodeStatus

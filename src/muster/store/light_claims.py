@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, bindparam, case, null, select, type_coerce
 
-from muster.engine.ports import OwnedExecution, StoredCheckpoint
+from muster.engine.owned import OwnedExecution, StoredCheckpoint
 from muster.model.aside import with_asides
 from muster.model.json import JsonObject
 from muster.store.claims import DUE, take

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Select, delete, func, select, update
 
-from muster.engine.ports import FIRST_FENCE, Begun, Limit, NewExecution
+from muster.engine.openings import Limit
+from muster.engine.owned import FIRST_FENCE, Begun, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.committer import Locks
 from muster.store.dialect import Claim, insert_new, now, update_rows

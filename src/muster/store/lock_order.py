@@ -18,7 +18,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, or_, select
 
-from muster.engine.ports import ChildOpening, Closing, Progress
+from muster.engine.openings import ChildOpening, Closing
+from muster.engine.owned import Progress
 from muster.engine.state import FINAL
 from muster.store.children import PLACE_OF_LIST, C, E, Place
 from muster.store.database import LookAgain

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, select
 
-from muster.engine.ports import Begun, NewExecution
+from muster.engine.owned import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.model.once import Once
 from muster.store.database import needs_transaction

@@ -6,8 +6,8 @@ from typing import assert_never
 
 from sqlalchemy import Connection
 
-from muster.engine.outbox import OutgoingMessage
-from muster.engine.ports import (
+from muster.engine.node_claims import NodeDone, NodeReleased
+from muster.engine.openings import (
     ApprovalOpening,
     ChildOpening,
     Closing,
@@ -15,11 +15,10 @@ from muster.engine.ports import (
     EventWaitDone,
     EventWaitOpening,
     ListOpening,
-    NodeDone,
-    NodeReleased,
     Opening,
-    Progress,
 )
+from muster.engine.outbox import OutgoingMessage
+from muster.engine.owned import Progress
 from muster.engine.sizes import too_large
 from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in

@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, Select, bindparam, null, select
 
 from muster.engine.following import Seen
-from muster.engine.ports import COMPENSATION, OwnedExecution
+from muster.engine.journal import COMPENSATION
+from muster.engine.owned import OwnedExecution
 from muster.model.execution import ExecutionRow
 from muster.store.claims import owned_of
 from muster.store.database import Database

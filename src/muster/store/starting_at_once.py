@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Dialect, Row
 
-from muster.engine.ports import Begun, NewExecution
+from muster.engine.owned import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.committer import Locks
 from muster.store.execution_rows import FROM_NOW, new_row

@@ -7,7 +7,8 @@ import pytest
 
 from muster.engine.cache import Entry, Version
 from muster.engine.cached_context import Kept, Snapshot, entry_of, kept_of
-from muster.engine.ports import JournalRow, OwnedExecution, Signal, SignalKind
+from muster.engine.journal import JournalRow, Signal, SignalKind
+from muster.engine.owned import OwnedExecution
 from muster.engine.state import ExecutionStatus
 from muster.engine.view import Facts
 from muster.model.aside import Aside

@@ -4,8 +4,10 @@ from typing import Any, cast
 
 from clocks import NOON
 from muster.engine.item_journal import Entry, ItemJournal
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.ports import Executions, JournalRow, Progress
+from muster.engine.owned import Progress
+from muster.engine.ports import Executions
 from muster.engine.state import State
 from muster.engine.view import Facts
 

@@ -9,8 +9,9 @@ import pytest
 from muster.engine.attempt import Settled
 from muster.engine.drive import _record
 from muster.engine.handlers import Done, Outcome, Suspend
+from muster.engine.journal import JournalRow, Signal, SignalKind
 from muster.engine.live import Live, begin, take_over
-from muster.engine.ports import JournalRow, NewExecution, OwnedExecution, Signal, SignalKind
+from muster.engine.owned import NewExecution, OwnedExecution
 from muster.engine.program import Program, compile_program
 from muster.engine.state import ExecutionStatus, Failure, Phase, Run, State, Todo, Undo, Woken
 from muster.model.execution import NodeStatus

@@ -14,7 +14,7 @@ from muster.api.routes.executions import KeyHeader, check_key_header, start_of
 from muster.api.strict import StrictRoute
 from muster.engine.control import Start
 from muster.engine.idempotency import key_of_request
-from muster.engine.ports import Begun
+from muster.engine.owned import Begun
 from muster.model.access import Role
 from muster.model.json import Json
 

@@ -32,7 +32,7 @@ from muster.api.wording import must
 from muster.definitions.library import NotFound
 from muster.engine.control import Start
 from muster.engine.idempotency import Keyed, key_of_request
-from muster.engine.ports import Begun
+from muster.engine.owned import Begun
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.access import Caller, Role
 from muster.model.execution import ExecutionDetail, NodeStatus, Wanted, WantedNodes

@@ -22,7 +22,8 @@ from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers
 from muster.engine.instance import Instance, Name
-from muster.engine.ports import Begun, NewExecution, NotWritten
+from muster.engine.owned import Begun, NewExecution
+from muster.engine.ports import NotWritten
 from muster.engine.program import Program, compile_program
 from muster.engine.state import Failure
 from muster.model.json import JsonObject

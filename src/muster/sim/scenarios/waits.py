@@ -26,7 +26,8 @@ from muster.engine.drive import Driver
 from muster.engine.event_waits import Accepted, Arrived, Source
 from muster.engine.handlers import Call, Done, Handlers
 from muster.engine.instance import Instance, Name
-from muster.engine.ports import NewExecution, NotWritten
+from muster.engine.owned import NewExecution
+from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
 from muster.engine.state import Failure
 from muster.model.json import JsonObject

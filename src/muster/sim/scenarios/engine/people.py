@@ -11,7 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from muster.definitions.library import NotFound
 from muster.engine.actions import Actions, By, Note, Retry, Verdict
 from muster.engine.control import Conflict
-from muster.engine.ports import NotWritten, SignalKind
+from muster.engine.journal import SignalKind
+from muster.engine.ports import NotWritten
 from muster.model.access import Caller, How
 from muster.model.approval import ApprovalStatus, Decided, Decision
 from muster.model.json import JsonObject

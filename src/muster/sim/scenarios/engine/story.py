@@ -14,7 +14,8 @@ from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Handlers
 from muster.engine.instance import Instance, Name
-from muster.engine.ports import NewExecution, NotWritten
+from muster.engine.owned import NewExecution
+from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue

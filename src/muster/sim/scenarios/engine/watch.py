@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from muster.engine.ports import COMPENSATION, Progress
+from muster.engine.journal import COMPENSATION
+from muster.engine.owned import Progress
 from muster.sim.scenarios.engine.invariants import (
     UNDO,
     Seen,

@@ -10,7 +10,7 @@ LAYERS = [
     {"sim"},
     {"api", "bus", "cache", "net", "store"},
     {"plugin"},
-    {"nodes"},
+    {"nodes", "watch"},
     {"engine"},
     {"definitions"},
     {"expr"},

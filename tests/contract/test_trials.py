@@ -103,13 +103,35 @@ async def settled(house: House, told: Deadly) -> None:
 async def test_an_instance_drives_only_so_many_suspects_at_once(house: House, told: Deadly) -> None:
     await house.define(chain(node("a")))
     told.is_down = True  # nothing comes any further
-    for _ in range(20):
+    for _ in range(10):
         await put(house, takeovers=2)
     assert await house.instance.take_abandoned() == 2
     assert await house.instance.take_abandoned() == 0, "they are on trial"
     fresh = await put(house)
     assert await house.instance.take_abandoned() == 1, "who lost an owner once does not wait for them"
     assert (await house.row(fresh))["takeovers"] == 1
+
+
+async def test_of_many_suspects_an_eighth_is_tried_at_a_time(house: House, told: Deadly) -> None:
+    await house.define(chain(node("a")))
+    for _ in range(40):
+        await put(house, takeovers=2)
+    assert await house.instance.take_abandoned() == 5
+    await settled(house, told)
+    assert await house.instance.take_abandoned() == 5, "of those 35 that are left"
+
+
+async def test_who_has_waited_long_enough_is_not_kept_waiting_by_others_that_come_no_further(
+    house: House, told: Deadly, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("muster.engine.trials.LONGEST_WAIT", 0.0)
+    await house.define(chain(node("a")))
+    told.is_down = True
+    for _ in range(10):
+        await put(house, takeovers=2)
+    assert await house.instance.take_abandoned() == 2
+    await asyncio.sleep(0.02)  # the loop's clock has moved on
+    assert await house.instance.take_abandoned() == 8
 
 
 async def test_a_suspect_that_makes_progress_makes_room(house: House, told: Deadly) -> None:

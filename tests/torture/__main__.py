@@ -29,7 +29,7 @@ def main() -> int:
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
     verdict = asyncio.run(
-        move(Journey(seed, given.executions, every=given.every, redis=given.redis))
+        move(Journey(seed, given.executions, every=given.every, redis=given.redis, punctual=True))
         if given.moving
         else torture(_plan(seed, given))
     )

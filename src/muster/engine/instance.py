@@ -95,6 +95,8 @@ class Instance:
         self._taking = Taking(executions, program, clock, most_takeovers, self.look_now, self._at_hand)
         self._has_ended_leases = False
         self._has_tried = False
+        # By this instance's own looking: how long ago a lease ended says nothing where all were away.
+        self._trials_since: float | None = None
         self._head_start_until = 0.0
         self._renewed = 0.0
         self._retired: float | None = None
@@ -243,12 +245,21 @@ class Instance:
     async def take_suspects(self) -> int:
         """Take over what was taken over before and has come no further, the longest abandoned first: as many
         as may be tried together."""
-        takeovers = await self._executions.longest_suspected()
-        return 0 if takeovers is None else await self._take_over(takeovers)
+        suspects = await self._executions.suspects()
+        if suspects is None:
+            self._trials_since = None
+            return 0
+        now = _loop_time()
+        since = self._trials_since = now if self._trials_since is None else self._trials_since
+        taken = await self._take_over(suspects.takeovers, suspects.number, now - since)
+        if taken >= suspects.number:
+            self._trials_since = None
+        return taken
 
-    async def _take_over(self, takeovers: int) -> int:
-        """What was taken over so often before."""
-        tried = room(takeovers + 1, [each.live.takeovers for each in self._on_trial()], self._most_takeovers)
+    async def _take_over(self, takeovers: int, waiting: int = 1, seconds: float = 0.0) -> int:
+        """What was taken over so often before; so many wait for it, for so long."""
+        on_trial = [each.live.takeovers for each in self._on_trial()]
+        tried = room(takeovers + 1, on_trial, self._most_takeovers, waiting, seconds)
         limit = min(CLAIMED_AT_ONCE if tried is None else tried, self._places)
         if limit <= 0:
             return 0

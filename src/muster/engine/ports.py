@@ -27,6 +27,7 @@ from muster.engine.owned import (
     Progress,
     StoredCheckpoint,
 )
+from muster.engine.trials import Suspects
 from muster.model.json import Json, JsonObject
 
 # What passes through the port is found here, too.
@@ -133,9 +134,9 @@ class Executions(Protocol):
         """Contexts and states of executions that this owner has claimed. Raises `NotWritten`."""
         ...
 
-    async def longest_suspected(self) -> int | None:
+    async def suspects(self) -> Suspects | None:
         """Of those whose owner's lease has run out, and that were taken over before without having made
-        progress since: how often the one was that has been waiting for longest."""
+        progress since: how often the one was that has been waiting for longest, and how many are like it."""
         ...
 
     async def end_leases(self, owner: str, prefix: str) -> None:

@@ -3,9 +3,14 @@
 An execution that is taken over and comes no further is a suspect: perhaps it is what brings its owners down,
 perhaps it only shared a process with that. So it is tried in smaller and smaller company, and at its last
 takeover it is the only suspect: what merely had bad company makes progress there, and is none any more.
+
+Nobody waits for long to be tried, though: the more there are, the larger is the company, and who has waited
+long enough is tried with everybody else. Only the last trial, which tells, is always in solitude.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
 
 # What brings its owner down five times in a row would bring down the sixth.
 MOST_TAKEOVERS = 5
@@ -17,6 +22,19 @@ COMPANY = (1, 1, 2, 16)
 PATIENCE, LAST_PATIENCE = 10.0, 60.0
 # What brings its owner down mostly does so at once: for so long nothing else is begun beside it.
 HEAD_START = 1.0
+# However many wait, they are tried in so many rounds.
+ROUNDS = 8
+# After so many seconds they have waited long enough.
+LONGEST_WAIT = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """So many wait to be taken over again, who were taken over as often before as the one that has been
+    waiting for longest."""
+
+    takeovers: int
+    number: int
 
 
 def company(takeovers: int, most: int) -> int | None:
@@ -36,12 +54,18 @@ def is_given_up(takeovers: int, starts: int, most: int) -> bool:
     return takeovers > 2 * most or 2 * starts < 3 * takeovers
 
 
-def room(takeovers: int, on_trial: Sequence[int], most: int) -> int | None:
+def room(
+    takeovers: int, on_trial: Sequence[int], most: int, waiting: int = 1, seconds: float = 0.0
+) -> int | None:
     """How many may be taken over for this many'th time beside those that are on trial, which are given by
-    their takeovers. None: as many as there are."""
-    mine = company(takeovers, most)
+    their takeovers; so many are waiting for it, for so long. None: as many as there are."""
+    mine, is_last = company(takeovers, most), takeovers >= most
     if mine is None:
         return None
+    if not is_last:
+        if seconds > LONGEST_WAIT and all(each < most for each in on_trial):
+            return None
+        mine = max(mine, ceil(waiting / ROUNDS))
     bounds = (bound for each in on_trial if (bound := company(each, most)) is not None)
     return max(min(mine, *bounds, mine) - len(on_trial), 0)
 

@@ -22,6 +22,7 @@ from muster.engine.items import NOT_AN_ITEM
 from muster.engine.journal import JournalRow, Signal, SignalKind
 from muster.engine.owned import FIRST_FENCE, OwnedExecution
 from muster.engine.state import ExecutionStatus
+from muster.engine.trials import Suspects
 from muster.model.aside import asides_in, with_asides
 from muster.model.json import JsonObject
 from muster.store.answers import FREE_TO_TAKE
@@ -96,12 +97,22 @@ ABANDONED = _claim(
 SUSPECTED = (
     select(E.takeovers).where(E.lease_until < AT, E.takeovers > 0).order_by(E.lease_until, E.id).limit(1)
 )
+SUSPECTED_ALIKE = select(func.count()).where(E.lease_until < AT, E.takeovers == bindparam("before"))
 
 
 def time_left(connection: Connection, wanted: Select[Any]) -> timedelta | None:
     """How long it takes until the next of these by the database's clock; None: there is none."""
     found = connection.execute(wanted).first()
     return None if found is None else found[0] - found[1]
+
+
+def suspects(connection: Connection) -> Suspects | None:
+    """How many wait to be taken over again, of those that are like the one that has waited for longest."""
+    at = now(connection)
+    before = connection.scalar(SUSPECTED, {"at": at})
+    if before is None:
+        return None
+    return Suspects(before, connection.execute(SUSPECTED_ALIKE, {"at": at, "before": before}).scalar_one())
 
 
 def take(

@@ -21,6 +21,7 @@ from muster.engine.openings import Closing, InVain
 from muster.engine.owned import Begun, NewExecution, OwnedExecution, Progress, StoredCheckpoint
 from muster.engine.ports import Lost, NotWritten
 from muster.engine.state import FINAL, ExecutionStatus
+from muster.engine.trials import Suspects
 from muster.model.approval import ApprovalStatus
 from muster.model.json import Json, JsonObject
 from muster.store import giving_up, leases
@@ -30,8 +31,8 @@ from muster.store.claims import (
     FRESH_SIGNALS_OF,
     NEXT_DUE,
     NEXT_LEASE_END,
-    SUSPECTED,
     signals_of,
+    suspects,
     take,
     time_left,
 )
@@ -299,8 +300,8 @@ class ExecutionRepository:
     async def checkpoints(self, ids: Collection[str]) -> Mapping[str, StoredCheckpoint]:
         return await self._read(partial(read_checkpoints, ids=ids))
 
-    async def longest_suspected(self) -> int | None:
-        return await self._read(lambda connection: connection.scalar(SUSPECTED, {"at": now(connection)}))
+    async def suspects(self) -> Suspects | None:
+        return await self._read(suspects)
 
     async def end_leases(self, owner: str, prefix: str) -> None:
         earlier = and_(E.owner.startswith(prefix, autoescape=True), E.owner != owner)

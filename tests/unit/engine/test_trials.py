@@ -5,7 +5,15 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.engine.trials import LAST_PATIENCE, PATIENCE, company, is_given_up, is_on_trial, room
+from muster.engine.trials import (
+    LAST_PATIENCE,
+    LONGEST_WAIT,
+    PATIENCE,
+    company,
+    is_given_up,
+    is_on_trial,
+    room,
+)
 
 FIRST = 1
 MOST = 5
@@ -29,6 +37,20 @@ def test_who_goes_down_five_times_is_given_up_unless_others_do_so_without_it() -
     assert is_given_up(MOST + 1, MOST + 1, MOST), "every start follows one that it may have brought down"
     assert not is_given_up(MOST + 1, 2 * MOST, MOST), "many go down without it"
     assert is_given_up(2 * MOST + 1, 1000, MOST), "but not for ever"
+
+
+def test_the_more_there_are_the_more_are_tried_together_but_for_the_last_time_each_is_alone() -> None:
+    assert room(2, [], MOST, waiting=1000) == 125
+    assert room(3, [], MOST, waiting=125) == 16
+    assert room(4, [], MOST, waiting=16) == 2
+    assert room(5, [], MOST, waiting=1000) == 1
+
+
+def test_who_has_waited_long_enough_is_tried_with_all_others_unless_one_is_there_for_the_last_time() -> None:
+    assert room(2, [2] * 16, MOST, 50, LONGEST_WAIT - 1) == 0
+    assert room(2, [2] * 16, MOST, 50, LONGEST_WAIT + 1) is None
+    assert room(2, [MOST], MOST, 50, LONGEST_WAIT + 1) == 0
+    assert room(MOST, [2], MOST, 50, LONGEST_WAIT + 1) == 0
 
 
 @given(st.integers(2, 9), st.lists(st.integers(2, 9), max_size=80))
@@ -62,7 +84,7 @@ def test_of_hundreds_that_went_down_together_only_the_culprits_are_convicted() -
         waiting = sorted(takeovers, key=lambda _: chance.random())
         before = takeovers[waiting[0]]
         same = [each for each in waiting if takeovers[each] == before]
-        group = same[: room(before + 1, [], MOST)]
+        group = same[: room(before + 1, [], MOST, len(same))]
         if before == MOST:
             convicted |= set(group)
         elif culprits & set(group):

@@ -552,6 +552,32 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ("watch_presence", {"name": "ingest", "seen_at": TIME}),
         ("watch_sequence", {"name": "run", "next_id": 1}),
     ],
+    "0030_commands": [
+        (
+            "workflow_kafka_commands",
+            {
+                "id": "k1",
+                "workflow_instance_id": "e1",
+                "step_id": "n1",
+                "visit": 1,
+                "attempt": 1,
+                "workflow_id": "w1",
+                "correlation_id": "c1",
+                "command_topic": "export-commands",
+                "command_payload": "{}",
+                "reply_topic": "export-replies",
+                "late": False,
+                "timeout_ms": 300000,
+                "status": "PENDING",
+                "created_at": TIME,
+                "updated_at": TIME,
+            },
+        ),
+        (
+            "reply_topic",
+            {"topic": "export-replies", "correlation_field": "correlationId", "created_at": TIME},
+        ),
+    ],
 }
 
 

@@ -18,7 +18,7 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.dedupe import settles
 from muster.engine.doubt import BEGUN
-from muster.engine.handlers import Done, Suspend
+from muster.engine.handlers import Done, Reported, Suspend
 from muster.engine.journal import COMPENSATION, JournalRow
 from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
 from muster.engine.live import Live
@@ -210,8 +210,11 @@ class Driver:
         if step.dedupe is not None and isinstance(settled.todo, Run):
             live.opens += settles(step.dedupe, settled.todo, outcome)
         if isinstance(outcome, Failure):
-            if step.kind is NodeKind.WAIT and not (outcome.keeps_open and row.status is NodeStatus.RETRYING):
+            retrying = row.status is NodeStatus.RETRYING
+            if step.kind is NodeKind.WAIT and not (outcome.keeps_open and retrying):
                 live.closes.append((row.node, row.visit))
+            if isinstance(outcome, Reported):
+                live.opens += outcome.opens if retrying else (*outcome.opens, *outcome.buries)
         elif outcome.opens:
             live.opens += (_until(opening, row.due) for opening in outcome.opens)
             live.owes_a_write = True

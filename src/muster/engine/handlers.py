@@ -95,6 +95,15 @@ class Suspend:
     correlation: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Reported(Failure):
+    """A failure with which something is to be written: what it `opens`, and what it `buries` if it is not
+    tried again."""
+
+    opens: tuple[Opening, ...] = ()
+    buries: tuple[Opening, ...] = ()
+
+
 Outcome: TypeAlias = Done | Suspend | Failure
 
 

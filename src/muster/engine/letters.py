@@ -19,6 +19,7 @@ class LetterKind(StrEnum):
 
     EXECUTION = "execution"
     MESSAGE = "message"
+    COMMAND = "command"
 
 
 class LetterStatus(StrEnum):
@@ -32,7 +33,7 @@ class LetterStatus(StrEnum):
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
     """Of an execution, `source` is its workflow's key and `key` its id; of a message, its topic, and its name
-    with partition and offset."""
+    with partition and offset; of a command, its topic and its correlation id."""
 
     id: int
     kind: LetterKind
@@ -94,7 +95,7 @@ def redrivers(actions: Actions, resending: Redriver) -> Mapping[LetterKind, Redr
     async def execution(letter: DeadLetter, by: By, retry: Retry) -> None:
         await actions.retry(letter.key, by, retry, letter.id)
 
-    return {LetterKind.EXECUTION: execution, LetterKind.MESSAGE: resending}
+    return {LetterKind.EXECUTION: execution, LetterKind.MESSAGE: resending, LetterKind.COMMAND: resending}
 
 
 class DeadLetters:

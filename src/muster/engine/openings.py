@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from muster.engine.commands import CommandFailed, CommandLetter, CommandOpening
 from muster.engine.event_waits import Plan, TopicFields, WaitKey
 from muster.engine.node_claims import NodeDone, NodeReleased
 from muster.engine.outbox import OutgoingMessage
@@ -115,6 +116,9 @@ Opening: TypeAlias = (
     | EventWaitCalled
     | EventWaitDone
     | OutgoingMessage
+    | CommandOpening
+    | CommandFailed
+    | CommandLetter
 )
 
 

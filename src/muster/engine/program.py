@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from muster.definitions.durations import parse_duration
@@ -60,6 +60,8 @@ class Program:
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
     """Make a checked definition ready. What checking let through compiles."""
+    nodes = tuple(_compensated(node, node_types[node.type.upper()]) for node in definition.nodes)
+    definition = replace(definition, nodes=nodes)
     kinds = {node.id: node_types[node.type.upper()].kind for node in definition.nodes}
     steps = {node.id: _step(node, kinds[node.id]) for node in definition.nodes}
     return Program(
@@ -74,6 +76,13 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         concurrency=compile_concurrency(definition.concurrency),
         in_cache=definition.durability == "cache",
     )
+
+
+def _compensated(node: Node, kind: NodeType) -> Node:
+    """The node with what undoes it, if its config says that in the words of its type."""
+    if node.compensate is not None or kind.compensation is None:
+        return node
+    return replace(node, compensate=kind.compensation(node.config))
 
 
 def _asks(step: Step) -> bool:

@@ -60,7 +60,8 @@ class NodeType:
     names; None: that cannot be known. `check` finds what a schema cannot say; its pointers are relative to
     the config, and it is asked only about a config that its schema accepts. `say` puts the config in words.
     `local_names` may be used in its expressions besides the context's. `attempts` says how often a node with
-    this config is tried where its author does not, if that differs from others of its kind.
+    this config is tried where its author does not, if that differs from others of its kind; `compensation`
+    how it is undone, where its config says that.
     """
 
     name: str
@@ -76,6 +77,7 @@ class NodeType:
     say: Says = says_nothing
     local_names: frozenset[str] = frozenset()
     attempts: "Callable[[JsonView], int] | None" = None
+    compensation: "Callable[[JsonView], JsonObject | None] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

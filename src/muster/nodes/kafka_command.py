@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from muster.definitions.steps.words import shown
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
+from muster.model.problems import Problem
 from muster.nodes.parts import (
     HEADERS,
     MAPPING,
@@ -21,6 +22,7 @@ from muster.nodes.parts import (
     whole,
 )
 
+DEFAULT_TIMEOUT = "300s"
 _COMMAND: JsonObject = {
     "type": "object",
     "title": "Command",
@@ -29,11 +31,10 @@ _COMMAND: JsonObject = {
 }
 _DEAD_LETTERS = closed(
     {
-        "topic": topic("Topic", "", "export-commands-dlq"),
+        "topic": topic("Topic", "Else that of the settings.", "export-commands-dlq"),
         "onTimeout": flag("When no reply comes", default=False),
         "onError": flag("When the reply is an error", default=False),
     },
-    "topic",
     title="Dead letters",
 )
 _COMPENSATION = closed(
@@ -59,11 +60,30 @@ def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
     return mapped(config) or None
 
 
+def attempts(config: JsonView) -> int:
+    """How often the command is sent, if need be."""
+    retries = config.get("retries", 0)
+    return 1 + (retries if isinstance(retries, int) else 0)
+
+
+def check(config: JsonView) -> tuple[Problem, ...]:
+    if config.get("commandTopic") != config.get("replyTopic"):
+        return ()
+    message = "Commands and replies need topics of their own, or a command would be taken for its reply."
+    return (Problem("NOT_ALLOWED", "/replyTopic", message),)
+
+
+def compensation(config: JsonView) -> JsonObject | None:
+    """How a command that was answered is undone: by another."""
+    written = config.get("compensation")
+    return {"type": "KAFKA_COMMAND", "config": written} if isinstance(written, dict) else None
+
+
 def say(config: JsonView) -> tuple[str, ...]:
     command = config.get("command")
     kind = command.get("type") if isinstance(command, dict) else None
     named = f" {shown(kind)}" if kind else ""
-    limit = shown(config.get("timeout", "300s"))
+    limit = shown(config.get("timeout", DEFAULT_TIMEOUT))
     said = [
         f"Send the command{named} to {shown(config.get('commandTopic'))}.",
         f"Wait up to {limit} for the reply on {shown(config.get('replyTopic'))}.",
@@ -84,7 +104,9 @@ TYPE = NodeType(
             "commandTopic": topic("Command topic", "", "export-commands"),
             "replyTopic": literal(topic("Reply topic", "", "export-replies")),
             "command": _COMMAND,
-            "timeout": duration("Timeout", "Counted from when the broker has the command.", default="300s"),
+            "timeout": duration(
+                "Timeout", "Counted from when the broker has the command.", default=DEFAULT_TIMEOUT
+            ),
             "key": text("Key", "Instead of the correlation id."),
             "headers": HEADERS,
             "schema": MESSAGE_SCHEMA,
@@ -101,6 +123,9 @@ TYPE = NodeType(
     ),
     examples=(_EXAMPLE,),
     sets=sets,
+    check=check,
     say=say,
+    attempts=attempts,
+    compensation=compensation,
     local_names=frozenset({"reply", "headers", "status"}),
 )

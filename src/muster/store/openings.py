@@ -6,6 +6,7 @@ from typing import assert_never
 
 from sqlalchemy import Connection
 
+from muster.engine.commands import CommandFailed, CommandLetter, CommandOpening
 from muster.engine.node_claims import NodeDone, NodeReleased
 from muster.engine.openings import (
     ApprovalOpening,
@@ -25,6 +26,12 @@ from muster.model.aside import asides_in
 from muster.store.approvals import close_approvals, open_approvals, visits_asking
 from muster.store.child_ends import Ended, close_children, tell_parents, visits_with_children
 from muster.store.children import open_children, open_list
+from muster.store.commands import (
+    close_commands,
+    expire_commands,
+    visits_awaiting_replies,
+    write_commands,
+)
 from muster.store.dedupe import settle_claims
 from muster.store.event_waits import (
     close_event_waits,
@@ -35,23 +42,24 @@ from muster.store.event_waits import (
 from muster.store.limits import leave
 from muster.store.outbox import add_messages
 
+# What is written for all executions at once.
 OF_EVENTS = (EventWaitOpening, EventWaitCalled, EventWaitDone)
+OF_COMMANDS = (CommandOpening, CommandFailed, CommandLetter)
 
 
 def write_openings(connection: Connection, items: Sequence[Progress], locked: Collection[str]) -> None:
     """Close what is no longer wanted, then open. The executions' rows are `locked`, those of children that
     are told to stop too, and their owners' fences have been compared."""
-    waits: list[tuple[str, Opening]] = []
+    together: list[tuple[str, Opening]] = []
     for item in items:
         if item.closes is not None:
             close(connection, item.execution_id, item.closes, ApprovalStatus.CANCELLED, locked)
         if item.opens:
-            waits += ((item.execution_id, each) for each in item.opens if isinstance(each, OF_EVENTS))
+            together += ((item.execution_id, each) for each in item.opens)
             _open(connection, item)
-    write_event_waits(connection, waits)
-    add_messages(
-        connection, [each for item in items for each in item.opens if isinstance(each, OutgoingMessage)]
-    )
+    write_event_waits(connection, [each for each in together if isinstance(each[1], OF_EVENTS)])
+    write_commands(connection, [each for each in together if isinstance(each[1], OF_COMMANDS)])
+    add_messages(connection, [each for _, each in together if isinstance(each, OutgoingMessage)])
 
 
 def close(
@@ -64,13 +72,16 @@ def close(
     if closing.everything:
         opened = visits_with_children(connection, execution_id) | visits_asking(connection, execution_id)
         opened |= visits_awaiting_events(connection, execution_id)
+        opened |= visits_awaiting_replies(connection, execution_id)
         closing = replace(closing, visits=tuple(sorted(opened)))
     close_children(connection, execution_id, closing, locked)
     close_approvals(connection, execution_id, closing, approvals)
     if closing.at is not None:
         expire_event_waits(connection, execution_id, closing, closing.at)
+        expire_commands(connection, execution_id, closing, closing.at)
     else:
         close_event_waits(connection, execution_id, closing)
+        close_commands(connection, execution_id, closing)
 
 
 def _open(connection: Connection, item: Progress) -> None:
@@ -90,6 +101,8 @@ def _open(connection: Connection, item: Progress) -> None:
                 claims.append(opening)
             case EventWaitOpening() | EventWaitCalled() | EventWaitDone() | OutgoingMessage():
                 continue  # those of all executions at once
+            case CommandOpening() | CommandFailed() | CommandLetter():
+                continue  # the same
             case _:
                 assert_never(opening)
     settle_claims(connection, item.execution_id, claims)

@@ -5,6 +5,7 @@ from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, and_, not_, or_, select
 
+from muster.engine.commands import OPEN
 from muster.engine.event_waits import WaitStatus
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
@@ -17,6 +18,7 @@ from muster.store.tables import (
     execution_wait_states,
     node_execution,
     workflow_execution,
+    workflow_kafka_commands,
 )
 
 E = workflow_execution.c
@@ -25,6 +27,7 @@ C = execution_child.c
 L = execution_limit.c
 A = approval.c
 W = execution_wait_states.c
+K = workflow_kafka_commands.c
 MOST = 1000
 # Of those that wait so many are looked at in a row; the next look goes on after them.
 PAGE = 5000
@@ -49,6 +52,7 @@ OPEN_WAITS: tuple[ColumnElement[bool], ...] = (
     select(W.id)
     .where(W.execution_id == E.id, W.status.in_([WaitStatus.WAITING.value, WaitStatus.RESUMING.value]))
     .exists(),
+    select(K.id).where(K.workflow_instance_id == E.id, K.status.in_(sorted(OPEN))).exists(),
     # Nothing of ours answers it: whoever was asked does, over the API.
     select(J.node_id)
     .where(

@@ -1,0 +1,189 @@
+"""Messages of reply topics as replies to commands: whole batches at once."""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from muster.engine.bus import ERROR_MESSAGE, Batch, Message, Rejected
+from muster.engine.commands import CORRELATION_ID, Received, Reception, Reply
+from muster.engine.event_waits import field_of
+from muster.engine.ports import NotWritten
+from muster.model.json import Json, JsonObject
+from muster.model.text import made_suitable
+from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation, Undecodable
+from muster.nodes.resolved import BadParameter
+
+UNPARSABLE, UNMATCHED = "UNPARSABLE", "UNMATCHED"
+NO_CORRELATION, VIOLATION = "NO_CORRELATION_ID", "SCHEMA_VIOLATION"
+# Clocks of producers and brokers are not ours.
+CLOCKS_APART = timedelta(minutes=5)
+
+log = logging.getLogger(__name__)
+
+
+class ReplyTopic(NamedTuple):
+    """A topic that replies come from, where they have their correlation id if not in a header, and since when
+    there are commands that they could be for."""
+
+    topic: str
+    field: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Expecting:
+    """Where a command's reply comes, and what it must look like."""
+
+    topic: str
+    schema: JsonObject | None = None
+
+
+class Replies(Protocol):
+    async def topics(self) -> Collection[ReplyTopic]:
+        """Where commands have their replies. Raises `NotWritten`."""
+        ...
+
+    async def expecting(self, correlations: Collection[str]) -> Mapping[str, Expecting]:
+        """What is expected under these correlation ids, as far as they are known. Raises `NotWritten`."""
+        ...
+
+    async def receive(self, replies: Sequence[Reply]) -> Sequence[Reception]:
+        """What becomes of replies, each in its place; durable when this returns. Raises `NotWritten`."""
+        ...
+
+
+class ReplyObserver(Protocol):
+    """Who counts replies. Told once it is durable."""
+
+    def received(self, topic: str, status: str, latency: timedelta | None) -> None: ...
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """A batch, as far as it has been understood."""
+
+    replies: list[tuple[Message, Reply]] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+class ReplyMessages:
+    """An `engine.bus.Handler`: stores the replies of a batch, all at once. What is no reply to a command of
+    ours, or is not as it must be, is rejected; a message that comes again is a repeat, and changes nothing.
+    `look_now` lets the engine of this process look at once for what has come due."""
+
+    def __init__(
+        self, replies: Replies, schemas: MessageSchemas, observer: ReplyObserver, look_now: Callable[[], None]
+    ) -> None:
+        self._replies, self._schemas, self._observer = replies, schemas, observer
+        self._look_now = look_now
+
+    async def __call__(self, batch: Batch) -> Sequence[Rejected]:
+        topics: dict[str, list[ReplyTopic]] = {}
+        for known in await self._replies.topics():
+            topics.setdefault(known.topic, []).append(known)
+        wanted = [message for message in batch.messages if _may_be_a_reply(message, topics)]
+        named = [(message, await self._correlation(message, topics[message.topic])) for message in wanted]
+        expecting = await self._replies.expecting({name for _, name in named if name is not None})
+        found = _Sorted()
+        for message, correlation in named:
+            await self._sort(found, message, correlation, expecting)
+        await self._receive(found)
+        for each in found.rejected:
+            self._observer.received(each.message.topic, each.type.lower(), None)
+        return found.rejected
+
+    async def topics(self) -> Collection[str]:
+        """The topics that messages are wanted from. Raises `NotWritten`."""
+        return {each.topic for each in await self._replies.topics()}
+
+    async def _correlation(self, message: Message, topics: Sequence[ReplyTopic]) -> str | None:
+        """The correlation id in its headers, else in its value; None: it has none."""
+        header = message.header(CORRELATION_ID)
+        if header is not None:
+            return header.decode(errors="replace").strip()
+        try:
+            data = await self._schemas.decode(None, message.topic, message.value or b"null")
+        except Undecodable:
+            return None
+        fields = (field_of(data, each.field) for each in topics)
+        return next((each for each in fields if isinstance(each, str)), None)
+
+    async def _sort(
+        self, found: _Sorted, message: Message, correlation: str | None, expecting: Mapping[str, Expecting]
+    ) -> None:
+        if correlation is None:
+            found.rejected.append(await self._nameless(message))
+            return
+        expected = expecting.get(correlation)
+        if expected is None:
+            told = f"no command has the correlation id {correlation[:100]!r}"
+            found.rejected.append(Rejected(message, UNMATCHED, told))
+            return
+        headers, error = _headers(message), _error(message)
+        try:
+            payload = await self._payload(message, expected)
+        except (Undecodable, SchemaViolation, BadParameter) as wrong:
+            if error is None:
+                kind = UNPARSABLE if isinstance(wrong, Undecodable) else VIOLATION
+                found.rejected.append(Rejected(message, kind, str(wrong)))
+                return
+            # It says that the command has failed: what else it says need not be as a result would be.
+            payload = _text(message.value or b"")
+        found.replies.append((message, Reply(correlation, message.topic, payload, headers, error)))
+
+    async def _nameless(self, message: Message) -> Rejected:
+        try:
+            await self._schemas.decode(None, message.topic, message.value or b"null")
+        except Undecodable as wrong:
+            return Rejected(message, UNPARSABLE, f"no header {CORRELATION_ID}, and {wrong}")
+        return Rejected(message, NO_CORRELATION, f"neither a header {CORRELATION_ID} nor a field has one")
+
+    async def _payload(self, message: Message, expected: Expecting) -> Json:
+        if message.value is None:
+            return None
+        try:
+            return await self._schemas.decode(expected.schema, message.topic, message.value)
+        except SchemaAway as away:
+            raise NotWritten(str(away)) from away
+
+    async def _receive(self, found: _Sorted) -> None:
+        if not found.replies:
+            return
+        came = await self._replies.receive([reply for _, reply in found.replies])
+        for (message, reply), reception in zip(found.replies, came, strict=True):
+            if reception.received in (Received.UNMATCHED, Received.ELSEWHERE):
+                told = "the replies to its command come on another topic"
+                found.rejected.append(Rejected(message, UNMATCHED, told))
+            else:
+                self._count(reply, reception)
+        if any(each.received is Received.ACCEPTED for each in came):
+            self._look_now()
+
+    def _count(self, reply: Reply, reception: Reception) -> None:
+        status = "error" if reply.error is not None else "success"
+        if reception.received is not Received.ACCEPTED:
+            status = reception.received.value
+            log.info("a reply to command %s on %s is %s", reply.correlation_id[:40], reply.topic, status)
+        self._observer.received(reply.topic, status, reception.latency)
+
+
+def _may_be_a_reply(message: Message, topics: Mapping[str, Sequence[ReplyTopic]]) -> bool:
+    """What was there long before the first command with this reply topic is nobody's reply."""
+    known = topics.get(message.topic)
+    return known is not None and message.at >= min(each.since for each in known) - CLOCKS_APART
+
+
+def _headers(message: Message) -> JsonObject:
+    """By their names; the last of those that come several times."""
+    return {_text(name.encode()): _text(value) for name, value in message.headers}
+
+
+def _error(message: Message) -> str | None:
+    header = message.header(ERROR_MESSAGE)
+    return None if header is None else _text(header)
+
+
+def _text(data: bytes) -> str:
+    return made_suitable(data.decode(errors="replace"))

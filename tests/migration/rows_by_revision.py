@@ -490,6 +490,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
                 "severity": "red",
                 "status": "pending",
                 "optional": False,
+                "origin_id": 1,
                 "leads": True,
                 "created_at": TIME,
             },

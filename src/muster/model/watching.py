@@ -178,8 +178,10 @@ class Expectation:
     severity: Severity
     optional: bool
     created_at: datetime
+    # The first of those that one event expects over one edge.
+    origin_id: int
     status: ExpectationStatus = ExpectationStatus.PENDING
-    # Whether the event that clears it creates what follows: of several for one edge, the first does.
+    # Whether the event that clears it creates what follows: of those of one origin, the first to come does.
     leads: bool = True
     fired_at: datetime | None = None
     cleared_at: datetime | None = None

@@ -104,7 +104,9 @@ expectation = new_table(
     Column("status", Key(16), nullable=False),
     # Adds nothing to what is in flight.
     Column("optional", Boolean, nullable=False),
-    # Whether the event that clears it creates what follows: of several for one edge, the first does.
+    # The first of those that one event expects over one edge.
+    Column("origin_id", BigInteger, nullable=False),
+    # Whether the event that clears it creates what follows: of those of one origin, the first to come does.
     Column("leads", Boolean, nullable=False),
     Column("lock_owner", Key(NAME_LENGTH)),
     Column("created_at", UtcTime, nullable=False),

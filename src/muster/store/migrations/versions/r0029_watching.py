@@ -90,6 +90,7 @@ def _events(op: Operations) -> None:
         sa.Column("severity", Key(16), nullable=False),
         sa.Column("status", Key(16), nullable=False),
         sa.Column("optional", sa.Boolean, nullable=False),
+        sa.Column("origin_id", sa.BigInteger, nullable=False),
         sa.Column("leads", sa.Boolean, nullable=False),
         sa.Column("lock_owner", Key(255)),
         sa.Column("created_at", UtcTime, nullable=False),

@@ -1,0 +1,109 @@
+"""Sets of rows that the databases find, lock and count in their own ways (see `dialect.py`)."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Dialect, Row, Select, Table, bindparam, select, text, tuple_
+from sqlalchemy.dialects import mysql, sqlite
+
+from muster.store import postgres
+from muster.store.dialect import MOST_PARAMETERS
+
+Rows = Sequence[Mapping[str, object]]
+Names = tuple[str, ...]
+
+
+def add_up(connection: Connection, table: Table, rows: Rows, key: Names) -> None:
+    """Add the other columns of these rows to those of the rows with their keys, or insert them. It locks them
+    in the order given, so that is everybody's. A key comes once among them."""
+    if not rows:
+        return
+    others = tuple(name for name in rows[0] if name not in key)
+    match connection.dialect.name:
+        case "postgresql":
+            name, dialect = table.name, connection.dialect
+            sums = ", ".join(f"{each} = {name}.{each} + excluded.{each}" for each in others)
+            conflict = f"ON CONFLICT ({postgres.quoted(dialect, key)}) DO UPDATE SET {sums}"
+            postgres.insert(connection, table, (*key, *others), rows, conflict)
+        case "sqlite":
+            connection.execute(_sqlite_add(table, others, key), list(rows))
+        case _:
+            connection.execute(_mariadb_add(table, others), list(rows))
+
+
+@lru_cache(maxsize=64)
+def _sqlite_add(table: Table, others: Names, key: Names) -> sqlite.Insert:
+    new = sqlite.insert(table)
+    sums = {name: table.c[name] + new.excluded[name] for name in others}
+    return new.on_conflict_do_update(index_elements=key, set_=sums)
+
+
+@lru_cache(maxsize=64)
+def _mariadb_add(table: Table, others: Names) -> mysql.Insert:
+    new = mysql.insert(table)
+    return new.on_duplicate_key_update({name: table.c[name] + new.inserted[name] for name in others})
+
+
+def lock_last(
+    connection: Connection, table: Table, key: Names, wanted: Sequence[tuple[Any, ...]], order: str
+) -> Sequence[Row[Any]]:
+    """Lock, in the order of the keys, of the rows with each of these keys the one that is last by `order`."""
+    keys = sorted(set(wanted))
+    if not keys:
+        return []
+    if connection.dialect.name == "postgresql":
+        statement = _last(table, key, order, connection.dialect)
+        document = [dict(zip(key, each, strict=True)) for each in keys]
+        return connection.exec_driver_sql(statement, (orjson.dumps(document).decode(),)).all()
+    last: dict[tuple[Any, ...], Row[Any]] = {}
+    size = MOST_PARAMETERS // len(key)
+    for start in range(0, len(keys), size):
+        for row in connection.execute(_all_of(table, key, order), {"wanted": keys[start : start + size]}):
+            last[tuple(getattr(row, name) for name in key)] = row
+    return list(last.values())
+
+
+@lru_cache(maxsize=64)
+def _all_of(table: Table, key: Names, order: str) -> Select[Any]:
+    columns = [table.c[name] for name in key]
+    found = select(table).where(tuple_(*columns).in_(bindparam("wanted", expanding=True)))
+    return found.order_by(*columns, table.c[order]).with_for_update()
+
+
+@lru_cache(maxsize=64)
+def _last(table: Table, key: Names, order: str, dialect: Dialect) -> str:
+    # A look for each key: a plan for `IN`, made while the table was empty, reads all of it ever after.
+    quoted = [postgres.quoted(dialect, [name]) for name in key]
+    found = " AND ".join(f"{name} = new.{name}" for name in quoted)
+    one = f"SELECT * FROM {table.name} WHERE {found} ORDER BY {order} DESC LIMIT 1 FOR UPDATE"
+    return f"SELECT found.* FROM {postgres.record(table, key, dialect)} CROSS JOIN LATERAL ({one}) AS found"
+
+
+def rows_of(
+    connection: Connection, table: Table, column: str, wanted: Sequence[int], where: str
+) -> Sequence[Row[Any]]:
+    """The rows that have one of these numbers in a column with an index, and for which `where` holds."""
+    if not wanted:
+        return []
+    if connection.dialect.name == "postgresql":
+        statement = _each_of(table, column, where)
+        return connection.exec_driver_sql(statement, (orjson.dumps(list(wanted)).decode(),)).all()
+    found: list[Row[Any]] = []
+    for start in range(0, len(wanted), MOST_PARAMETERS):
+        part = wanted[start : start + MOST_PARAMETERS]
+        found += connection.execute(_any_of(table, column, where), {"wanted": part}).all()
+    return found
+
+
+@lru_cache(maxsize=64)
+def _any_of(table: Table, column: str, where: str) -> Select[Any]:
+    return select(table).where(table.c[column].in_(bindparam("wanted", expanding=True)), text(where))
+
+
+@lru_cache(maxsize=64)
+def _each_of(table: Table, column: str, where: str) -> str:
+    one = f"SELECT * FROM {table.name} WHERE {column} = wanted.id::bigint AND {where}"
+    numbers = "json_array_elements_text($1::text::json) AS wanted (id)"
+    return f"SELECT found.* FROM {numbers} CROSS JOIN LATERAL ({one}) AS found"

@@ -1,0 +1,103 @@
+"""Alerts that are triggered, and those that resolve by themselves: many at once, each under its lock."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from muster.model.stored import AuditEntry
+from muster.model.watching import AlertReason, AlertState, Severity, Trigger
+from muster.store.audit import add_audits
+from muster.store.database import LookAgain
+from muster.store.dialect import insert_new, lock_rows, update_rows
+from muster.store.tables import alert
+from muster.watch.alerts import Standing, Step, after
+
+A = alert.c
+BY_ITSELF = "muster"
+
+
+def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) -> None:
+    """Do these steps, by dedupe key. Raises `LookAgain`."""
+    if not steps:
+        return
+    lock_rows(connection, alert, "dedupe_key", list(steps), ("id",))
+    rows = connection.execute(select(alert).where(A.dedupe_key.in_(sorted(steps))))
+    there = {row.dedupe_key: row for row in rows}
+    new, changed, audits = [], [], []
+    for key in sorted(steps):
+        row = there.get(key)
+        before = None if row is None else _standing(row)
+        now = after(before, steps[key])
+        if now is None or now == before:
+            continue
+        triggers = [step for step in steps[key] if isinstance(step, Trigger)]
+        if row is None:
+            new.append(_row(triggers[0], now))
+        else:
+            changed.append({"id": row.id, **_values(now), "incident_id": _incident(row, triggers)})
+            audits += [_audit(row, state) for state in now.resolved_from]
+    if len(insert_new(connection, alert, new, ("dedupe_key",))) < len(new):
+        raise LookAgain("another has opened the same alert")
+    update_rows(connection, alert, changed, ("id",))
+    if audits:
+        add_audits(connection, audits, _latest(steps))
+
+
+def _standing(row: Row[Any]) -> Standing:
+    return Standing(
+        Severity(row.severity),
+        AlertReason(row.reason),
+        AlertState(row.state),
+        row._mapping["count"],
+        row.first_triggered_at,
+        row.last_triggered_at,
+        row.suppressed_until,
+        row.resolved_at,
+    )
+
+
+def _values(standing: Standing) -> dict[str, object]:
+    return {
+        "severity": standing.severity.value,
+        "reason": standing.reason.value,
+        "state": standing.state.value,
+        "count": standing.count,
+        "last_triggered_at": standing.last_triggered_at,
+        "suppressed_until": standing.suppressed_until,
+        "resolved_at": standing.resolved_at,
+    }
+
+
+def _row(trigger: Trigger, standing: Standing) -> dict[str, object]:
+    return {
+        "dedupe_key": trigger.dedupe_key,
+        "institute_id": trigger.institute_id,
+        "workflow_version_id": trigger.version_id,
+        "workflow_run_id": trigger.run_id,
+        "node_key": trigger.node,
+        "correlation_key": trigger.correlation_key,
+        "group_dim_hash": trigger.group_hash,
+        "first_triggered_at": standing.first_triggered_at,
+        **_values(standing),
+    }
+
+
+def _incident(row: Row[Any], triggers: Sequence[Trigger]) -> int | None:
+    """Which incident it belongs to: one that is opened again has yet to be put into one."""
+    again = bool(triggers) and row.state == AlertState.RESOLVED.value
+    return None if again else row.incident_id
+
+
+def _audit(row: Row[Any], state: AlertState) -> AuditEntry:
+    details = {
+        "from": state.value,
+        "to": AlertState.RESOLVED.value,
+        "reason": "what was missed has come",
+    }
+    return AuditEntry("alert", str(row.id), "resolve", BY_ITSELF, row.institute_id, {**details})
+
+
+def _latest(steps: Mapping[str, Sequence[Step]]) -> datetime:
+    return max(step.at for each in steps.values() for step in each)

@@ -1,0 +1,213 @@
+"""What was due and did not come: each miss fires once, with all that follows from it, in one transaction.
+
+A run is locked before what it expects is looked at, by events and by misses alike: of an arrival and a miss
+at the same moment, one finds the other done. Runs that somebody else holds are passed over, and looked at
+again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, literal_column, not_, select
+
+from muster.model.watching import AlertReason, Expectation, ExpectationStatus, Run, Trigger
+from muster.store.database import Database
+from muster.store.dialect import now
+from muster.store.outbox import add_messages
+from muster.store.tables import expectation, workflow_run
+from muster.store.watch_alerts import write_alerts
+from muster.store.watch_counts import Tally
+from muster.store.watch_presence import read_presence
+from muster.store.watch_runs import change_expectations, change_runs, with_expectations
+from muster.store.watched_graphs import WatchedGraphs
+from muster.watch.alerts import Step
+from muster.watch.evaluate import abandon, miss, trigger_of
+from muster.watch.messages import abandoned_evaluated, alert_triggered, miss_evaluated, synthetic_missed
+from muster.watch.outage import Held, held
+from muster.watch.posting import Post, TopicNames
+from muster.watch.stages import Stage
+
+E = expectation.c
+R = workflow_run.c
+# Spelled out, so that the index of what is not cleared is recognised.
+PENDING = E.status == literal_column("'pending'")
+MISSED = and_(E.status == literal_column("'fired'"), E.abandoned_at.is_(None))
+_FREE = (
+    select(workflow_run)
+    .where(R.id.in_(bindparam("ids", expanding=True)))
+    .order_by(R.workflow_version_id, R.correlation_key, R.run_no)
+    .with_for_update(skip_locked=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DueExpectations:
+    """`owner` is who lets them fire. `wanted` are the topics that somebody wants messages on."""
+
+    database: Database
+    graphs: WatchedGraphs
+    owner: str
+    stages: Collection[Stage]
+    topics: TopicNames
+    wanted: Callable[[], Collection[str]]
+    grace: timedelta
+    abandon_after: timedelta
+
+    async def fire(self, most: int) -> int:
+        """Let so many fire at most that are due; how many did."""
+        wanted = self.wanted()
+        return await self.database.write(lambda connection: self._fire(connection, most, wanted))
+
+    async def abandon(self, most: int) -> int:
+        """Count no longer on so many at most that were missed long ago; how many those were."""
+        wanted = self.wanted()
+        return await self.database.write(lambda connection: self._abandon_old(connection, most, wanted))
+
+    async def next_due(self) -> datetime | None:
+        """When the next one is due."""
+        wanted = select(E.due_at).where(PENDING).order_by(E.due_at).limit(1)
+        return await self.database.read(lambda connection: connection.scalar(wanted), single=True)
+
+    def _fire(self, connection: Connection, most: int, wanted: Collection[str]) -> int:
+        at = now(connection)
+        held_back = held(read_presence(connection), at, self.grace)
+        runs = _locked(connection, and_(PENDING, E.due_at <= at, *_not_held(held_back)), most)
+        self.graphs.load(connection, {run.version_id for run in runs})
+        report = _Report(self, Post(self.topics, wanted), at)
+        for run in runs:
+            due = [each for each in run.expectations if _is_due(each, at, held_back)]
+            for each in sorted(due, key=lambda each: (each.due_at, each.id)):
+                report.missed(run, each)
+        report.write(connection)
+        return len(report.changed)
+
+    def _abandon_old(self, connection: Connection, most: int, wanted: Collection[str]) -> int:
+        at = now(connection)
+        old = E.due_at <= at - self.abandon_after
+        report = _Report(self, Post(self.topics, wanted), at)
+        for run in _locked(connection, and_(MISSED, old), most):
+            for each in run.expectations:
+                if _is_missing(each) and each.due_at <= at - self.abandon_after:
+                    report.abandoned(run, each)
+        report.write(connection)
+        return len(report.changed)
+
+    def give_up(
+        self, connection: Connection, run_ids: Collection[int], node: str | None = None
+    ) -> Sequence[Expectation]:
+        """Count no longer on what was missed at a node (None: at any) of these runs, in the transaction that
+        is open: an operator says so."""
+        report = _Report(self, Post(self.topics, self.wanted()), now(connection))
+        rows: Sequence[Row[Any]] = connection.execute(_WAITING, {"ids": sorted(run_ids)}).all()
+        for run in with_expectations(connection, rows):
+            for each in run.expectations:
+                if _is_missing(each) and node in (None, each.target):
+                    report.abandoned(run, each)
+        report.write(connection)
+        return report.changed
+
+
+_WAITING = (
+    select(workflow_run)
+    .where(R.id.in_(bindparam("ids", expanding=True)))
+    .order_by(R.workflow_version_id, R.correlation_key, R.run_no)
+    .with_for_update()
+)
+
+
+def _locked(connection: Connection, chosen: ColumnElement[bool], most: int) -> list[Run]:
+    """Runs that nobody else holds, of the first so many expectations that are chosen."""
+    found = select(E.workflow_run_id).where(chosen).order_by(E.due_at).limit(most)
+    ids = sorted(set(connection.scalars(found)))
+    if not ids:
+        return []
+    rows: Sequence[Row[Any]] = connection.execute(_FREE, {"ids": ids}).all()
+    return with_expectations(connection, rows)
+
+
+def _not_held(held_back: Held | None) -> list[ColumnElement[bool]]:
+    if held_back is None:
+        return []
+    within = [E.due_at > held_back.since]
+    if held_back.until is not None:
+        within.append(E.due_at <= held_back.until)
+    return [not_(and_(*within))]
+
+
+def _is_due(each: Expectation, at: datetime, held_back: Held | None) -> bool:
+    if each.status is not ExpectationStatus.PENDING or each.due_at > at:
+        return False
+    if held_back is None or each.due_at <= held_back.since:
+        return True
+    return held_back.until is not None and each.due_at > held_back.until
+
+
+def _is_missing(each: Expectation) -> bool:
+    return each.status is ExpectationStatus.FIRED and each.abandoned_at is None
+
+
+class _Report:
+    """What misses do, gathered and then written at once."""
+
+    def __init__(self, due: DueExpectations, post: Post, at: datetime) -> None:
+        self._due, self._post, self._at = due, post, at
+        self._runs: dict[int, Run] = {}
+        self._steps: dict[str, list[Step]] = defaultdict(list)
+        self._tally = Tally()
+        self._owner: str | None = None
+        self.changed: list[Expectation] = []
+
+    def missed(self, run: Run, each: Expectation) -> None:
+        if not self._due.graphs.has(run.version_id):
+            return
+        miss(self._due.graphs.graph(run.version_id), run, each, self._at)
+        self._owner = self._due.owner
+        self._note(run, each)
+        self._tally.add(run.version_id, run.group_hash, each.target, self._at, late=1)
+        trigger = trigger_of(run, each.target, each.severity, AlertReason.EXPECTED_MISSED, self._at)
+        self._steps[trigger.dedupe_key].append(trigger)
+        self._tell(run, each, trigger)
+
+    def abandoned(self, run: Run, each: Expectation) -> None:
+        abandon(run, each, self._at)
+        self._note(run, each)
+        if not each.optional:
+            change = {each.target: -1}
+            self._tally.add(run.version_id, run.group_hash, each.target, self._at, in_flight=change)
+        if self._post.wants(self._post.topics.evaluated):
+            told = abandoned_evaluated(run, each, self._at)
+            self._post.add(
+                self._post.topics.evaluated,
+                run.correlation_key,
+                told,
+                run.institute_id,
+                "abandoned",
+                each.id,
+            )
+
+    def _note(self, run: Run, each: Expectation) -> None:
+        self._runs[run.id] = run
+        self.changed.append(each)
+
+    def _tell(self, run: Run, each: Expectation, trigger: Trigger) -> None:
+        topics, tenant = self._post.topics, run.institute_id
+        if self._post.wants(topics.missed):
+            self._post.add(topics.missed, each.target, synthetic_missed(each), tenant, each.id)
+        if self._post.wants(topics.evaluated):
+            told = miss_evaluated(run, each, self._at)
+            self._post.add(topics.evaluated, run.correlation_key, told, tenant, "missed", each.id)
+        if self._post.wants(topics.triggered):
+            told = alert_triggered(trigger)
+            self._post.add(topics.triggered, trigger.dedupe_key, told, tenant, "missed", each.id)
+
+    def write(self, connection: Connection) -> None:
+        change_runs(connection, self._runs.values())
+        change_expectations(connection, self.changed, self._owner)
+        if Stage.ALERT in self._due.stages:
+            write_alerts(connection, self._steps)
+        if Stage.AGGREGATE in self._due.stages:
+            self._tally.write(connection)
+        add_messages(connection, self._post.messages)

@@ -1,0 +1,127 @@
+"""Taking events in: each once, with all that follows from it, in one transaction for many."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from muster.model.watching import Event
+from muster.store.committer import Locks
+from muster.store.dialect import insert_new
+from muster.store.outbox import add_messages
+from muster.store.tables import event_raw
+from muster.store.watch_alerts import write_alerts
+from muster.store.watch_rules import EXPECTATION_IDS, RUN_IDS, Block, Numbers, Rules
+from muster.watch.messages import normalized
+from muster.watch.posting import Post, TopicNames
+from muster.watch.stages import Stage
+
+KEY = ("institute_id", "source_system", "source_event_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """Events of one caller, in their order, with ids for what they make."""
+
+    events: Sequence[Event]
+    run_ids: Block
+    expectation_ids: Block
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Which of the events were there already; how many concern no workflow, of all that were written
+    together."""
+
+    duplicates: tuple[bool, ...]
+    unmatched: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """Takes events in (`store.committer.Kind`). `wanted` are the topics that somebody wants messages on."""
+
+    rules: Rules
+    stages: Collection[Stage]
+    topics: TopicNames
+    wanted: Collection[str] = ()
+
+    key_may_repeat = True
+    locks = Locks.NOTHING
+    is_single_statement = False
+
+    def __hash__(self) -> int:
+        return id(self.rules)
+
+    def write(self, connection: Connection, items: Sequence[Intake]) -> Sequence[Taken]:
+        post = Post(self.topics, self.wanted)
+        fresh = _keep(connection, [event for item in items for event in item.events])
+        if post.wants(self.topics.normalized):
+            for event in fresh.values():
+                told = normalized(event)
+                named = (event.source_system, event.event_id)
+                post.add(self.topics.normalized, event.correlation_key, told, event.institute_id, *named)
+        unmatched = self._evaluate(connection, list(fresh.values()), items, post)
+        add_messages(connection, post.messages)
+        return _answers(items, fresh, unmatched)
+
+    def _evaluate(
+        self, connection: Connection, fresh: Sequence[Event], items: Sequence[Intake], post: Post
+    ) -> int:
+        if Stage.RULE not in self.stages:
+            return 0
+        effects = self.rules.apply(
+            connection,
+            fresh,
+            Numbers(connection, RUN_IDS, [item.run_ids for item in items]),
+            Numbers(connection, EXPECTATION_IDS, [item.expectation_ids for item in items]),
+            post,
+        )
+        if Stage.ALERT in self.stages:
+            write_alerts(connection, effects.steps)
+        if Stage.AGGREGATE in self.stages:
+            effects.tally.write(connection)
+        return effects.unmatched
+
+
+Name = tuple[str, str, str]
+
+
+def _name(event: Event) -> Name:
+    return event.institute_id, event.source_system, event.event_id
+
+
+def _keep(connection: Connection, events: Sequence[Event]) -> dict[Name, Event]:
+    """Write those that nobody has sent before, and say which, in their order."""
+    first: dict[Name, Event] = {}
+    for event in events:
+        first.setdefault(_name(event), event)
+    new = insert_new(connection, event_raw, [_row(event) for event in first.values()], KEY)
+    return {name: event for name, event in first.items() if name in new}
+
+
+def _row(event: Event) -> dict[str, object]:
+    keys = event.workflow_keys
+    return {
+        "institute_id": event.institute_id,
+        "source_system": event.source_system,
+        "source_event_id": event.event_id,
+        "event_type": event.event_type,
+        "event_time": event.event_time,
+        "received_at": event.received_at,
+        "correlation_key": event.correlation_key,
+        "workflow_keys": None if keys is None else list(keys),
+        "event_group": event.group,
+        "payload": event.payload,
+    }
+
+
+def _answers(items: Sequence[Intake], fresh: Mapping[Name, Event], unmatched: int) -> list[Taken]:
+    """Of several with one name the first is new, unless it was there before."""
+    kept = {id(event) for event in fresh.values()}
+    answers = []
+    for item in items:
+        duplicates = tuple(id(event) not in kept for event in item.events)
+        answers.append(Taken(duplicates, unmatched))
+        unmatched = 0  # told once
+    return answers

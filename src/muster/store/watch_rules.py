@@ -1,0 +1,253 @@
+"""The rules, for a batch: runs are read in one go, events applied in order, and all that they did written."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection
+
+from muster.model.watching import Event, Expectation, Run, WatchedGraph
+from muster.store.dialect import insert_new, insert_rows
+from muster.store.tables import event_occurrence, stage_group
+from muster.store.types import JsonText, json_text
+from muster.store.watch_counts import Tally
+from muster.store.watch_ids import reserve
+from muster.store.watch_runs import (
+    Place,
+    add_expectations,
+    add_runs,
+    change_expectations,
+    change_runs,
+    lock_latest,
+)
+from muster.store.watched_graphs import Concern, WatchedGraphs, meant
+from muster.watch.alerts import Settled, Step
+from muster.watch.evaluate import Changes, Outcome, apply, begins_anew, evaluate, trigger_of
+from muster.watch.grouping import group_hash, restricted
+from muster.watch.messages import alert_triggered, rule_evaluated
+from muster.watch.posting import Post
+
+RUN_IDS, EXPECTATION_IDS = "workflow_run", "expectation"
+LONGEST_EXCERPT = 512
+GROUP_KEY = ("workflow_version_id", "group_dim_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Ids that were taken beforehand."""
+
+    first: int
+    count: int
+
+
+class Numbers:
+    """Ids for one transaction: of blocks, and when those are used up, of the sequence itself."""
+
+    def __init__(self, connection: Connection, sequence: str, blocks: Sequence[Block]) -> None:
+        self._connection, self._sequence, self._blocks = connection, sequence, list(blocks)
+        self._next = self._end = 0
+
+    def __call__(self, count: int) -> int:
+        """So many in a row: the first of them."""
+        while self._end - self._next < count:
+            if not self._blocks:
+                asked = max(count, 1_000)
+                self._end = reserve(self._connection, self._sequence, asked)
+                self._next = self._end - asked
+                break
+            block = self._blocks.pop(0)
+            self._next, self._end = block.first, block.first + block.count
+        first, self._next = self._next, self._next + count
+        return first
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a batch did beside its own rows."""
+
+    tally: Tally = field(default_factory=Tally)
+    steps: dict[str, list[Step]] = field(default_factory=lambda: defaultdict(list))
+    unmatched: int = 0
+
+
+class Rules:
+    def __init__(self, graphs: WatchedGraphs) -> None:
+        self._graphs = graphs
+        # Groups that are known to be written.
+        self._groups: set[tuple[int, str]] = set()
+
+    def apply(
+        self,
+        connection: Connection,
+        events: Sequence[Event],
+        run_ids: Numbers,
+        expectation_ids: Numbers,
+        post: Post,
+    ) -> Effects:
+        """Apply events that are new, in their order. Raises `LookAgain`."""
+        if not events:
+            return Effects()
+        concerns = self._graphs.concerned(connection, {event.event_type for event in events})
+        wanted = [(event, meant(event, concerns.get(event.event_type, ()))) for event in events]
+        batch = _Batch(self._graphs, lock_latest(connection, _places(wanted)), run_ids, expectation_ids, post)
+        for event, workflows in wanted:
+            batch.take(event, workflows)
+        batch.write(connection)
+        self._write_groups(connection, batch.begun)
+        return batch.effects
+
+    def _write_groups(self, connection: Connection, runs: Sequence[Run]) -> None:
+        new = {(run.version_id, run.group_hash): run for run in runs}
+        missing = sorted(new.keys() - self._groups)
+        rows = [
+            {
+                "workflow_version_id": version_id,
+                "group_dim_hash": hash_,
+                "group_dims": new[version_id, hash_].group,
+                "created_at": new[version_id, hash_].started_at,
+            }
+            for version_id, hash_ in missing
+        ]
+        # Those that this transaction writes may yet be undone with it.
+        self._groups |= set(missing) - insert_new(connection, stage_group, rows, GROUP_KEY)
+
+
+def _places(wanted: Sequence[tuple[Event, Sequence[Concern]]]) -> list[Place]:
+    return [
+        (version_id, event.correlation_key)
+        for event, concerns in wanted
+        for concern in concerns
+        for version_id in (concern.active, *concern.earlier)
+        if version_id is not None
+    ]
+
+
+class _Batch:
+    """Runs as they are while events are applied to them one after another."""
+
+    def __init__(
+        self,
+        graphs: WatchedGraphs,
+        latest: dict[Place, Run],
+        run_ids: Numbers,
+        expectation_ids: Numbers,
+        post: Post,
+    ) -> None:
+        self._graphs, self._latest, self._post = graphs, latest, post
+        self._run_ids, self._expectation_ids = run_ids, expectation_ids
+        self.effects = Effects()
+        self.begun: list[Run] = []
+        self._touched: dict[int, Run] = {}
+        self._created: list[Expectation] = []
+        self._changed: dict[int, Expectation] = {}
+        self._occurrences: list[dict[str, object]] = []
+
+    def take(self, event: Event, concerns: Sequence[Concern]) -> None:
+        applied = False
+        for concern in concerns:
+            version_id = self._version_for(concern, event.correlation_key)
+            if version_id is not None:
+                self._apply(version_id, event)
+                applied = True
+        self.effects.unmatched += not applied
+
+    def _version_for(self, concern: Concern, key: str) -> int | None:
+        """Who has begun on an earlier version finishes on it."""
+        for version_id in concern.earlier:
+            run = self._latest.get((version_id, key))
+            if run is not None and run.finished_at is None:
+                return version_id
+        return concern.active
+
+    def _apply(self, version_id: int, event: Event) -> None:
+        graph = self._graphs.graph(version_id)
+        place = (version_id, event.correlation_key)
+        run = self._latest.get(place)
+        if run is None or begins_anew(graph, run, event):
+            run = self._latest[place] = self._begun(graph, version_id, event, run)
+        outcome = evaluate(graph, run, event)
+        self._note(apply(graph, run, outcome, self._expectation_ids))
+        self._touched[run.id] = run
+        self._occurrences.append(_occurrence(run, outcome, event))
+        self.effects.tally.add(
+            run.version_id,
+            run.group_hash,
+            outcome.node,
+            outcome.at,
+            completed=1,
+            late=int(outcome.counts_late),
+            failed=int(outcome.order_violation),
+            in_flight=outcome.in_flight,
+        )
+        self._tell(run, outcome, event)
+
+    def _begun(self, graph: WatchedGraph, version_id: int, event: Event, last: Run | None) -> Run:
+        group = restricted(event.group, graph.group_dimensions)
+        run = Run(
+            id=self._run_ids(1),
+            version_id=version_id,
+            correlation_key=event.correlation_key,
+            number=1 if last is None else last.number + 1,
+            institute_id=event.institute_id,
+            group=group or None,
+            group_hash=group_hash(group),
+            started_at=event.received_at,
+            updated_at=event.received_at,
+        )
+        self.begun.append(run)
+        return run
+
+    def _note(self, changes: Changes) -> None:
+        self._created += changes.created
+        self._changed.update((each.id, each) for each in changes.changed)
+
+    def _tell(self, run: Run, outcome: Outcome, event: Event) -> None:
+        named = (run.id, event.source_system, event.event_id)
+        topics = self._post.topics
+        if self._post.wants(topics.evaluated):
+            told = rule_evaluated(run, outcome, event)
+            self._post.add(topics.evaluated, run.correlation_key, told, run.institute_id, *named)
+        if outcome.trigger is not None:
+            trigger = trigger_of(run, outcome.node, outcome.status, outcome.trigger, outcome.at)
+            self.effects.steps[trigger.dedupe_key].append(trigger)
+            if self._post.wants(topics.triggered):
+                told = alert_triggered(trigger)
+                self._post.add(topics.triggered, trigger.dedupe_key, told, run.institute_id, *named)
+        if outcome.settles:
+            key = f"{run.version_id}:{outcome.node}:{run.correlation_key}"
+            self.effects.steps[key].append(Settled(key, outcome.at))
+
+    def write(self, connection: Connection) -> None:
+        add_runs(connection, self.begun)
+        begun = {run.id for run in self.begun}
+        change_runs(connection, [run for run in self._touched.values() if run.id not in begun])
+        insert_rows(connection, event_occurrence, self._occurrences)
+        add_expectations(connection, self._created)
+        created = {each.id for each in self._created}
+        change_expectations(connection, [each for each in self._changed.values() if each.id not in created])
+
+
+def _occurrence(run: Run, outcome: Outcome, event: Event) -> dict[str, object]:
+    return {
+        "workflow_run_id": run.id,
+        "node_key": outcome.node,
+        "source_system": event.source_system,
+        "event_id": event.event_id,
+        "event_time": event.happened_at,
+        "received_at": event.received_at,
+        "late": outcome.late,
+        "counted_late": outcome.counts_late,
+        "duplicate": False,
+        "order_violation": outcome.order_violation,
+        "clamped": event.is_ahead,
+        "payload_excerpt": _excerpt(event.payload),
+    }
+
+
+def _excerpt(payload: Mapping[str, Any] | None) -> JsonText | None:
+    """The payload, or the beginning of its text."""
+    if payload is None:
+        return None
+    text = json_text(dict(payload))
+    return JsonText(text if len(text) <= LONGEST_EXCERPT else json_text(text[:LONGEST_EXCERPT]))

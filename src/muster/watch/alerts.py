@@ -1,0 +1,77 @@
+"""Alerts: what becomes of one when it is triggered, and when what it is about has come after all."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+
+from muster.model.watching import AlertReason, AlertState, Severity, Trigger, worst
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What was missed has come: the alert about it resolves by itself."""
+
+    dedupe_key: str
+    at: datetime
+
+
+Step: TypeAlias = Trigger | Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An alert as it stands. `resolved_from`: the states from which it has resolved by itself on the way."""
+
+    severity: Severity
+    reason: AlertReason
+    state: AlertState
+    count: int
+    first_triggered_at: datetime
+    last_triggered_at: datetime
+    suppressed_until: datetime | None = None
+    resolved_at: datetime | None = None
+    resolved_from: tuple[AlertState, ...] = ()
+
+
+def after(standing: Standing | None, steps: Iterable[Step]) -> Standing | None:
+    """How an alert stands after these. None: there is none, and none was triggered."""
+    for step in steps:
+        if isinstance(step, Trigger):
+            standing = _triggered(standing, step)
+        elif standing is not None:
+            standing = _settled(standing, step)
+    return standing
+
+
+def _triggered(standing: Standing | None, trigger: Trigger) -> Standing:
+    if standing is None:
+        return Standing(trigger.severity, trigger.reason, AlertState.OPEN, 1, trigger.at, trigger.at)
+    again = standing.state is AlertState.RESOLVED or _is_over(standing, trigger.at)
+    return replace(
+        standing,
+        severity=worst(standing.severity, trigger.severity),
+        reason=trigger.reason,
+        state=AlertState.OPEN if again else standing.state,
+        count=standing.count + 1,
+        last_triggered_at=max(standing.last_triggered_at, trigger.at),
+        suppressed_until=None if again else standing.suppressed_until,
+        resolved_at=None if again else standing.resolved_at,
+    )
+
+
+def _is_over(standing: Standing, at: datetime) -> bool:
+    """Whether it was suppressed until a time that has come."""
+    until = standing.suppressed_until
+    return standing.state is AlertState.SUPPRESSED and until is not None and until <= at
+
+
+def _settled(standing: Standing, settled: Settled) -> Standing:
+    if standing.state is AlertState.RESOLVED or standing.reason is not AlertReason.EXPECTED_MISSED:
+        return standing
+    return replace(
+        standing,
+        state=AlertState.RESOLVED,
+        resolved_at=settled.at,
+        resolved_from=(*standing.resolved_from, standing.state),
+    )

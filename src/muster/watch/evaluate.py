@@ -1,0 +1,243 @@
+"""What an event means for the run that it belongs to, and what a miss does: decided here, done elsewhere.
+
+`evaluate` changes nothing; `apply` does to a run what was decided. A batch goes through its events in order
+and applies each before it looks at the next.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.model.watching import (
+    AlertReason,
+    Event,
+    Expectation,
+    ExpectationStatus,
+    Run,
+    Severity,
+    Trigger,
+    WatchedEdge,
+    WatchedGraph,
+    WatchedNode,
+    worst,
+)
+from muster.watch.due import due_at
+
+PENDING, FIRED, CLEARED = ExpectationStatus.PENDING, ExpectationStatus.FIRED, ExpectationStatus.CLEARED
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an event makes due over one edge: `count` events, of which `here_already` came before it."""
+
+    edge: WatchedEdge
+    due_at: datetime
+    count: int
+    here_already: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an event does. `clears` is the expectation that it meets; `status` is the event's own."""
+
+    node: str
+    status: Severity
+    run_status: Severity
+    at: datetime
+    clears: Expectation | None = None
+    late: bool = False
+    # Whether it is late, and was not counted so when it was missed.
+    counts_late: bool = False
+    order_violation: bool = False
+    expected: tuple[Expected, ...] = ()
+    trigger: AlertReason | None = None
+    # Whether nothing of what was missed at its node is missing any more.
+    settles: bool = False
+    # By how much what is in flight changes, by node.
+    in_flight: Mapping[str, int] = field(default_factory=dict)
+
+
+def begins_anew(graph: WatchedGraph, run: Run | None, event: Event) -> bool:
+    """Whether an event begins a run: there is none, or the last one is over and this is a start."""
+    if run is None:
+        return True
+    return run.finished_at is not None and graph.by_event_type[event.event_type].start
+
+
+def evaluate(graph: WatchedGraph, run: Run, event: Event) -> Outcome:
+    """What an event of a type that the graph knows does to its run."""
+    node = graph.by_event_type[event.event_type]
+    met = _met(run, node.key)
+    missed = met is not None and met.status is FIRED
+    late = met is not None and (missed or event.received_at > met.due_at)
+    violation = met is None and node.key in graph.needs_predecessor
+    status = _status(met if late else None, violation)
+    expected = _expected(graph, run, node, event) if met is None or met.leads else ()
+    return Outcome(
+        node=node.key,
+        status=status,
+        run_status=status if graph.shows_latest_status else worst(run.status, status),
+        at=event.received_at,
+        clears=met,
+        late=late,
+        counts_late=late and not missed,
+        order_violation=violation,
+        expected=expected,
+        trigger=_reason(late and not missed, violation),
+        settles=missed and not _missing(run, node.key, met),
+        in_flight=_in_flight(node.key, met, expected),
+    )
+
+
+def _in_flight(node: str, met: Expectation | None, expected: Sequence[Expected]) -> dict[str, int]:
+    changes: dict[str, int] = {}
+    if met is not None and met.is_in_flight:
+        changes[node] = -1
+    for each in expected:
+        if not each.edge.optional:
+            changes[each.edge.target] = changes.get(each.edge.target, 0) + each.count - each.here_already
+    return changes
+
+
+def _met(run: Run, node: str) -> Expectation | None:
+    """The one that an event of a node meets: what is pending before what was missed, and of either what was
+    due first."""
+    there = [each for each in run.expectations if each.target == node]
+    return min(there, key=lambda each: (each.status is FIRED, each.due_at, each.id), default=None)
+
+
+def _missing(run: Run, node: str, but: Expectation | None) -> bool:
+    return any(
+        each is not but and each.status is FIRED and each.abandoned_at is None
+        for each in run.expectations
+        if each.target == node
+    )
+
+
+def _status(late_for: Expectation | None, violation: bool) -> Severity:
+    if violation:
+        return Severity.RED
+    return Severity.GREEN if late_for is None else late_for.severity
+
+
+def _reason(late: bool, violation: bool) -> AlertReason | None:
+    if violation:
+        return AlertReason.ORDER_VIOLATION
+    return AlertReason.SLA_MISSED if late else None
+
+
+def _expected(graph: WatchedGraph, run: Run, node: WatchedNode, event: Event) -> tuple[Expected, ...]:
+    made = []
+    for edge in graph.outgoing[node.key]:
+        if edge.optional and not graph.watches_optional:
+            continue
+        due = due_at(edge, event.happened_at, graph.timezone)
+        if due is not None:
+            # Another edge of this node leads elsewhere, so nobody else takes these.
+            here = min(edge.expected_count, run.early.get(edge.target, 0))
+            made.append(Expected(edge, due, edge.expected_count, here))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Rows that are new or different after a step. What is new may be cleared already."""
+
+    created: Sequence[Expectation]
+    changed: Sequence[Expectation]
+
+
+def apply(graph: WatchedGraph, run: Run, outcome: Outcome, ids: Callable[[int], int]) -> Changes:
+    """Do to a run what an event does. `ids` gives so many ids in a row, and says the first."""
+    changed = _clear(run, outcome)
+    if outcome.order_violation:
+        run.early[outcome.node] = run.early.get(outcome.node, 0) + 1
+    created = [each for expected in outcome.expected for each in _create(run, expected, outcome.at, ids)]
+    run.expectations.extend(each for each in created if each.status is PENDING)
+    run.status = outcome.run_status
+    run.last_node = outcome.node
+    run.updated_at = max(run.updated_at, outcome.at)
+    run.terminal_came = run.terminal_came or outcome.node in graph.terminals
+    _finish(run, outcome.at)
+    return Changes(created, changed)
+
+
+def _clear(run: Run, outcome: Outcome) -> list[Expectation]:
+    met = outcome.clears
+    if met is None:
+        return []
+    changed = [met]
+    if met.leads:
+        for each in run.expectations:
+            if each.origin_id == met.origin_id and each is not met:
+                each.leads = False
+                changed.append(each)
+    met.status, met.cleared_at = CLEARED, outcome.at
+    run.expectations.remove(met)
+    return changed
+
+
+def _create(run: Run, expected: Expected, at: datetime, ids: Callable[[int], int]) -> list[Expectation]:
+    edge, first = expected.edge, ids(expected.count)
+    if expected.here_already:
+        left = run.early[edge.target] - expected.here_already
+        run.early |= {edge.target: left}
+        if not left:
+            del run.early[edge.target]
+    return [
+        Expectation(
+            id=first + place,
+            run_id=run.id,
+            source=edge.source,
+            target=edge.target,
+            due_at=expected.due_at,
+            severity=edge.severity,
+            optional=edge.optional,
+            created_at=at,
+            origin_id=first,
+            status=CLEARED if place < expected.here_already else PENDING,
+            # What came before its time has created already what follows it.
+            leads=not expected.here_already,
+            cleared_at=at if place < expected.here_already else None,
+        )
+        for place in range(expected.count)
+    ]
+
+
+def _finish(run: Run, at: datetime) -> None:
+    """A run is over when its end came and nothing is pending."""
+    over = run.terminal_came and not any(each.status is PENDING for each in run.expectations)
+    run.finished_at = (run.finished_at or at) if over else None
+
+
+# --- misses ------------------------------------------------------------------------------------------------
+
+
+def miss(graph: WatchedGraph, run: Run, missed: Expectation, at: datetime) -> None:
+    """What was due did not come: it is late from now on."""
+    missed.status, missed.fired_at = FIRED, at
+    run.status = missed.severity if graph.shows_latest_status else worst(run.status, missed.severity)
+    run.updated_at = max(run.updated_at, at)
+    _finish(run, at)
+
+
+def abandon(run: Run, missed: Expectation, at: datetime) -> None:
+    """Nobody counts on what was missed any more. A run that expects nothing else is over."""
+    missed.abandoned_at = at
+    run.updated_at = max(run.updated_at, at)
+    if not any(each.status is PENDING or each.abandoned_at is None for each in run.expectations):
+        run.finished_at = run.finished_at or at
+
+
+def trigger_of(run: Run, node: str, severity: Severity, reason: AlertReason, at: datetime) -> Trigger:
+    return Trigger(
+        run.version_id,
+        run.id,
+        node,
+        run.correlation_key,
+        run.group_hash,
+        run.institute_id,
+        severity,
+        reason,
+        at,
+    )

@@ -1,0 +1,44 @@
+"""Messages of the stages, gathered while a batch is decided."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import orjson
+
+from muster.engine.outbox import OutgoingMessage, Stream
+from muster.model.json import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNames:
+    raw: str = "events.raw"
+    normalized: str = "events.normalized"
+    missed: str = "synthetic.missed"
+    evaluated: str = "rule.evaluated"
+    triggered: str = "alerts.triggered"
+
+
+@dataclass(slots=True)
+class Post:
+    """What is to be published with a batch, in its order; of topics that nobody wants, nothing."""
+
+    topics: TopicNames
+    wanted: Collection[str]
+    messages: list[OutgoingMessage] = field(default_factory=list)
+
+    def wants(self, topic: str) -> bool:
+        return topic in self.wanted
+
+    def add(self, topic: str, key: str, told: JsonObject, institute_id: str, *names: object) -> None:
+        """`names` tell the message from all others of its topic, whoever writes it how often."""
+        name = hashlib.sha256("\0".join(map(str, (topic, institute_id, *names))).encode()).hexdigest()[:32]
+        message = OutgoingMessage(
+            id=name,
+            topic=topic,
+            value=orjson.dumps(told),
+            key=key.encode(),
+            institute_id=institute_id,
+            stream=Stream.WATCH,
+        )
+        self.messages.append(message)

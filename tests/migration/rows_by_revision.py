@@ -579,6 +579,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             {"topic": "export-replies", "correlation_field": "correlationId", "created_at": TIME},
         ),
     ],
+    "0031_boards": [],
 }
 
 

@@ -51,6 +51,7 @@ from muster.api.routes import (
     tokens,
     triggers,
     waits,
+    watched_workflows,
     workflows,
 )
 from muster.api.wording import must
@@ -92,6 +93,7 @@ _WEB = (
     audit,
     instances,
     dead_letters,
+    watched_workflows,
     *_REGISTRIES,
     pages,
 )

@@ -24,6 +24,7 @@ from muster.api import (
 )
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
+from muster.watch.graph import DOCUMENT
 
 _PROBLEM = {"$ref": "#/components/schemas/ProblemDetails"}
 _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
@@ -158,6 +159,7 @@ def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
     for name, schema in _moved(definitions["$defs"]).items():
         schemas.setdefault(name, schema)
     schemas["DefinitionDocument"] = _DEFINITION
+    schemas["WatchedDocument"] = {"title": "WatchedDocument", **_without_marks(DOCUMENT)}
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     document["components"]["securitySchemes"] = {
@@ -175,6 +177,7 @@ def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
 
 TAGS = {
     "workflows": "Definitions and their numbered versions.",
+    "watched workflows": "Graphs of event types with deadlines, and their numbered versions.",
     "executions": "Runs of workflows: started, looked at, acted on.",
     "triggers": "What starts workflows from outside.",
     "schedules": "What starts workflows by the clock.",
@@ -207,6 +210,13 @@ def _without_framework_answers(operation: dict[str, Any]) -> None:
         del answer["content"]["application/json"]
         if not answer["content"]:
             del operation["responses"]["422"]
+
+
+def _without_marks(value: Any) -> Any:
+    """Our own marks are for the designer's forms; `key` is in the path where a version follows another."""
+    if isinstance(value, dict):
+        return {key: _without_marks(inner) for key, inner in value.items() if not key.startswith("x-")}
+    return [_without_marks(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _moved(value: Any) -> Any:

@@ -14,6 +14,7 @@ from muster.api.frame import Access, logged
 from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
 from muster.api.topics import Topic
+from muster.api.watch_parts import Watched
 from muster.definitions.library import Library
 from muster.definitions.trigger_library import TriggerLibrary
 from muster.engine.actions import Actions
@@ -110,6 +111,7 @@ class Parts:
     bus: Publisher
     triggers: TriggerLibrary
     triggering: Triggering
+    watched: Watched
     authenticator: Authenticator
     rates: Rates
     registry: CollectorRegistry

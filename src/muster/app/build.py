@@ -31,6 +31,7 @@ from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
 from muster.app.storage import CannotOpen
 from muster.app.wait_metrics import WaitMetrics
+from muster.app.watched import watched_parts
 from muster.definitions.library import Library
 from muster.engine.control import Control
 from muster.engine.following import Following
@@ -125,6 +126,7 @@ async def opened(
             bus=ground.bus,
             triggers=definitions.triggers,
             triggering=incoming.triggering,
+            watched=watched_parts(ground),
             authenticator=callers.authenticator,
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,

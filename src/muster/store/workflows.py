@@ -105,7 +105,7 @@ class WorkflowRepository:
             if activate:
                 _begin_to_apply(connection, workflow_id, version_id, version.document)
             add_audit(connection, audit, now)
-            return _version(_version_row(connection, workflow_version.c.id == version_id))
+            return version_in(_version_row(connection, workflow_version.c.id == version_id))
 
         return await self._database.write(work)
 
@@ -155,13 +155,13 @@ class WorkflowRepository:
         row = await self._database.read(
             lambda connection: connection.execute(lookup, given).first(), single=True
         )
-        return None if row is None else _workflow(row)
+        return None if row is None else workflow_in(row)
 
     async def version(self, workflow_id: str, number: int) -> Version | None:
         row = await self._database.read(
             lambda connection: connection.execute(_numbered(workflow_id, number)).first()
         )
-        return None if row is None else _version(row)
+        return None if row is None else version_in(row)
 
     async def document(self, version_id: int) -> JsonObject:
         """The document of a version, whoever's it is. Raises `LookupError` if there is none."""
@@ -177,7 +177,7 @@ class WorkflowRepository:
         order = [workflow_version.c.version]
         return await self._database.read(
             lambda connection: read_page(
-                connection, "versions", wanted, order, page, _version, newest_first=True
+                connection, "versions", wanted, order, page, version_in, newest_first=True
             )
         )
 
@@ -192,7 +192,7 @@ class WorkflowRepository:
             wanted = wanted.where(or_(*parts))
         return await self._database.read(
             lambda connection: read_page(
-                connection, "workflows", wanted, [workflow.c.id], page, _workflow, newest_first=True
+                connection, "workflows", wanted, [workflow.c.id], page, workflow_in, newest_first=True
             )
         )
 
@@ -207,6 +207,11 @@ class WorkflowRepository:
 
 
 def _workflows() -> Select[Any]:
+    """Those that Muster runs."""
+    return workflows_of_kind(WorkflowKind.ORCHESTRATED)
+
+
+def workflows_of_kind(kind: WorkflowKind) -> Select[Any]:
     """Workflows with the numbers of their active and their latest version."""
     active = workflow_version.alias("active")
     latest = (
@@ -214,9 +219,11 @@ def _workflows() -> Select[Any]:
         .where(workflow_version.c.workflow_id == workflow.c.id)
         .scalar_subquery()
     )
-    return select(
-        workflow, active.c.version.label("active_version"), latest.label("latest_version")
-    ).outerjoin_from(workflow, active, active.c.id == workflow.c.active_version_id)
+    return (
+        select(workflow, active.c.version.label("active_version"), latest.label("latest_version"))
+        .outerjoin_from(workflow, active, active.c.id == workflow.c.active_version_id)
+        .where(workflow.c.kind == kind.value)
+    )
 
 
 def _of(institute_id: str | None) -> list[ColumnElement[bool]]:
@@ -313,14 +320,14 @@ def _set(connection: Connection, workflow_id: str, values: dict[str, object]) ->
 
 
 def _require(connection: Connection, workflow_id: str) -> Workflow:
-    return _workflow(connection.execute(_workflows().where(workflow.c.id == workflow_id)).one())
+    return workflow_in(connection.execute(_workflows().where(workflow.c.id == workflow_id)).one())
 
 
 def _version_row(connection: Connection, condition: ColumnElement[bool]) -> Row[Any]:
     return connection.execute(select(workflow_version).where(condition)).one()
 
 
-def _workflow(row: Row[Any]) -> Workflow:
+def workflow_in(row: Row[Any]) -> Workflow:
     return Workflow(
         id=row.id,
         key=row.key,
@@ -339,7 +346,7 @@ def _workflow(row: Row[Any]) -> Workflow:
     )
 
 
-def _version(row: Row[Any]) -> Version:
+def version_in(row: Row[Any]) -> Version:
     return Version(
         id=row.id,
         workflow_id=row.workflow_id,

@@ -1,7 +1,7 @@
 """A watched workflow's document: read, and all that is wrong with it said at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import time
 from typing import cast
 
@@ -132,9 +132,8 @@ def read_graph(document: Json) -> Reading:
     told = cast("JsonObject", document)
     graph = _graph(told)
     _check_names(graph, problems)
-    if not problems.any_error:
-        _check_edges(graph, problems)
-        _check_ways(graph, problems)
+    _check_edges(graph, problems)
+    _check_ways(_with_known_ends(graph), problems)
     return Reading(None if problems.any_error else graph, problems.all)
 
 
@@ -227,6 +226,11 @@ def _check_names(graph: WatchedGraph, problems: Problems) -> None:
                     f"There is no node `{node_key}`.",
                     problems.suggest(node_key, keys.keys()),
                 )
+
+
+def _with_known_ends(graph: WatchedGraph) -> WatchedGraph:
+    edges = (edge for edge in graph.edges if {edge.source, edge.target} <= graph.by_key.keys())
+    return replace(graph, edges=tuple(edges))
 
 
 def _check_edges(graph: WatchedGraph, problems: Problems) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.schema import SchemaItem
 from muster.store.tables import TABLE_OPTIONS, institute
 from muster.store.types import RowId
 
-__all__ = ["add_column", "create_index", "create_table", "institute"]
+__all__ = ["add_column", "create_index", "create_table", "drop_index", "institute"]
 
 
 def create_table(op: Operations, name: str, *items: SchemaItem) -> None:
@@ -35,6 +35,10 @@ def create_index(op: Operations, name: str, table: str, columns: list[str], wher
         sqlite_where=partial,
         if_not_exists=_cannot_undo(op) or None,
     )
+
+
+def drop_index(op: Operations, name: str, table: str) -> None:
+    op.drop_index(name, table, if_exists=_cannot_undo(op) or None)
 
 
 def _cannot_undo(op: Operations) -> bool:

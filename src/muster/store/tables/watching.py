@@ -17,7 +17,7 @@ from sqlalchemy import (
     text,
 )
 
-from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, index_where, institute, new_table
+from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, institute, new_table
 from muster.store.types import JsonValue, Key, RowId, UtcTime
 
 HASH_LENGTH = 64
@@ -146,6 +146,9 @@ def _counts(name: str) -> Table:
 # By the minute; and the same by the hour and by the day, written together with it.
 stage_aggregate = _counts("stage_aggregate")
 stage_aggregate_hour = _counts("stage_aggregate_hour")
+for _table in (stage_aggregate, stage_aggregate_hour):
+    # What a version has counted in a stretch of time, whatever the groups and nodes.
+    Index(f"ix_{_table.name}_time", _table.c.workflow_version_id, _table.c.bucket_start)
 stage_aggregate_day = _counts("stage_aggregate_day")
 
 # The groups behind the hashes.
@@ -184,7 +187,8 @@ alert = new_table(
     UniqueConstraint("dedupe_key", name="uq_alert_dedupe_key"),
     Index("ix_alert_state", "state", "id"),
     Index("ix_alert_run", "workflow_run_id"),
-    index_where("alert", "incident", "incident_id", "incident_id IS NULL"),
+    # Those in no incident yet, and whether one has any left.
+    Index("ix_alert_incident_state", "incident_id", "state"),
 )
 
 incident = new_table(

@@ -39,6 +39,7 @@ from muster.api.routes import (
     firing,
     health,
     idempotency,
+    ingest,
     instances,
     node_types,
     pages,
@@ -72,6 +73,7 @@ _log = structlog.get_logger("muster.api")
 _REGISTRIES = (sources, queries, actions, secrets)
 _WEB = (
     firing,
+    ingest,
     triggers,
     bus_messages,
     node_types,

@@ -13,6 +13,7 @@ from muster.api import (
     bulk_shapes,
     execution_shapes,
     idempotency_shapes,
+    ingest_shapes,
     letter_shapes,
     message_shapes,
     registry_shapes,
@@ -42,6 +43,7 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     *idempotency_shapes.BODIES,
     *schedule_shapes.BODIES,
     *message_shapes.BODIES,
+    *ingest_shapes.BODIES,
     wait_shapes.Apply,
     wait_shapes.Rearm,
     shapes.TemplateBody,
@@ -177,6 +179,7 @@ def openapi_document(app: FastAPI, version: str) -> dict[str, Any]:
 
 TAGS = {
     "workflows": "Definitions and their numbered versions.",
+    "events": "What other systems tell of.",
     "watched workflows": "Graphs of event types with deadlines, and their numbered versions.",
     "executions": "Runs of workflows: started, looked at, acted on.",
     "triggers": "What starts workflows from outside.",

@@ -35,6 +35,7 @@ from muster.model.stored import AuditRecord, Page
 from muster.nodes.approving import Approving
 from muster.nodes.event_waiting import EventWaiting
 from muster.nodes.ports import Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
+from muster.watch.intake import Intake
 
 
 class Audit(Protocol):
@@ -109,6 +110,7 @@ class Parts:
     approving: Approving
     waiting: EventWaiting
     bus: Publisher
+    intake: Intake
     triggers: TriggerLibrary
     triggering: Triggering
     watched: Watched

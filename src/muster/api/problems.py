@@ -17,6 +17,7 @@ class Code(StrEnum):
 
     MALFORMED_REQUEST = "MALFORMED_REQUEST"
     MALFORMED_BODY = "MALFORMED_BODY"
+    INVALID_EVENT = "INVALID_EVENT"
     UNKNOWN_PARAMETER = "UNKNOWN_PARAMETER"
     INVALID_PARAMETER = "INVALID_PARAMETER"
     INVALID_CURSOR = "INVALID_CURSOR"
@@ -48,6 +49,7 @@ class Code(StrEnum):
 MEANINGS: Mapping[Code, tuple[int, str]] = {
     Code.MALFORMED_REQUEST: (400, "This is not HTTP as it should be; the connection ends."),
     Code.MALFORMED_BODY: (400, "The body is not JSON or YAML that can be read; `errors` says where."),
+    Code.INVALID_EVENT: (400, "The event is not as it should be; `errors` lists all that is wrong."),
     Code.UNKNOWN_PARAMETER: (400, "A query parameter that this endpoint does not have."),
     Code.INVALID_PARAMETER: (400, "A parameter or header whose value cannot be used."),
     Code.INVALID_CURSOR: (400, "A cursor that no list has given."),

@@ -32,6 +32,7 @@ from muster.app.settings import Settings
 from muster.app.storage import CannotOpen
 from muster.app.wait_metrics import WaitMetrics
 from muster.app.watched import watched_parts
+from muster.app.watching import opened_watching
 from muster.definitions.library import Library
 from muster.engine.control import Control
 from muster.engine.following import Following
@@ -101,6 +102,7 @@ async def opened(
         incoming = await stack.enter_async_context(
             taking_in(ground, definitions, engine, event_waits, wait_metrics)
         )
+        watching = await stack.enter_async_context(opened_watching(ground))
         parts = Parts(
             version=version("muster"),
             library=definitions.library,
@@ -124,6 +126,7 @@ async def opened(
             waiting=incoming.waiting,
             callback_secrets=callback_secrets(settings.callbacks),
             bus=ground.bus,
+            intake=watching.intake,
             triggers=definitions.triggers,
             triggering=incoming.triggering,
             watched=watched_parts(ground),
@@ -146,6 +149,7 @@ async def opened(
 
         def retire() -> None:
             incoming.retire()
+            watching.retire()
             engine.retire()
             streams.close()
 

@@ -6,12 +6,9 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry
-
-from muster.app.bus_metrics import BusMetrics
 from muster.app.settings import KafkaSettings, Settings
 from muster.engine.bus import Bus, BusAway, Handler, Topics, in_order
-from muster.engine.consuming import Consumer
+from muster.engine.consuming import Consumer, ConsumerObserver
 from muster.engine.housekeeping import Housekeeping
 from muster.engine.ports import NotWritten
 from muster.kit.clock import Clock
@@ -84,7 +81,7 @@ async def consuming_events(
     topics: Sequence[Topics],
     database: Database,
     clock: Clock,
-    registry: CollectorRegistry,
+    observer: ConsumerObserver,
 ) -> AsyncIterator[Consumer]:
     """Read events until the end of the block, if this instance has the role `engine`: each goes through the
     handlers in their order. What is being dealt with at the end may be finished for a while."""
@@ -102,7 +99,7 @@ async def consuming_events(
         in_order(*handlers),
         RejectedMessages(database),
         clock,
-        BusMetrics(registry),
+        observer,
         TROUBLE,
     )
     if "engine" not in settings.roles:

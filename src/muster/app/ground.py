@@ -8,6 +8,7 @@ from importlib.metadata import version
 from prometheus_client import CollectorRegistry, Info, PlatformCollector, ProcessCollector
 
 from muster.app.bus import opened_bus
+from muster.app.bus_metrics import BusMetrics
 from muster.app.clocks import common_clock
 from muster.app.commit_metrics import CommitMetrics
 from muster.app.settings import Settings
@@ -32,6 +33,7 @@ class Ground:
     starts: GroupCommitter
     bus: Bus
     registry: CollectorRegistry
+    messages: BusMetrics
 
     @property
     def has_engine(self) -> bool:
@@ -60,7 +62,7 @@ async def opened_ground(settings: Settings, machine: Clock, ids: Ids | None) -> 
             starts = GroupCommitter(database, observe=observe)
             stack.push_async_callback(starts.close)
         bus = await stack.enter_async_context(_bus(settings, database, committer, ids))
-        yield Ground(settings, database, clock, ids, committer, starts, bus, registry)
+        yield Ground(settings, database, clock, ids, committer, starts, bus, registry, BusMetrics(registry))
 
 
 @asynccontextmanager

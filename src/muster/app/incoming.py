@@ -66,7 +66,7 @@ async def taking_in(
                 [wait_messages.topics, definitions.kept_triggers.topics],
                 database,
                 ground.clock,
-                ground.registry,
+                ground.messages,
             )
         )
         yield Incoming(triggering, waiting, consumer.retire)

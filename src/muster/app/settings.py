@@ -26,6 +26,10 @@ def _split(value: object) -> object:
 
 Names: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(_split)]
 Roles: TypeAlias = Annotated[tuple[Role, ...], BeforeValidator(_split), Field(min_length=1)]
+StageName: TypeAlias = Literal["ingest", "rule", "aggregate", "alert"]
+STAGES: tuple[StageName, ...] = ("ingest", "rule", "aggregate", "alert")
+Stages: TypeAlias = Annotated[tuple[StageName, ...], BeforeValidator(_split), Field(min_length=1)]
+TopicName: TypeAlias = Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,249}$")]
 
 
 def _properties(value: object) -> object:
@@ -296,23 +300,61 @@ class ProducerSettings(Group):
 
 
 class IngestionSettings(Group):
-    max_concurrent_requests: int = later(64, "Requests to `/ingest` that may run at once.")
-    max_payload_size: int = later(262_144, "The largest event payload, in bytes.")
-    max_group_size: int = later(4_096, "The largest event group, in bytes.")
-    default_source_system: str = later("unknown", "The source of an event that names none.")
-    normalized_topic: str = later("events.normalized", "Where normalised events go.")
-    dlq_topic: str = later("events.dlq", "Where events that cannot be read go.")
+    max_concurrent_requests: int = Field(
+        default=64, ge=1, description="Requests to `/ingest` that may run at once."
+    )
+    max_payload_size: int = Field(default=262_144, ge=0, description="The largest event payload, in bytes.")
+    max_group_size: int = Field(default=4_096, ge=0, description="The largest event group, in bytes.")
+    default_source_system: str = Field(
+        default="unknown",
+        min_length=1,
+        max_length=255,
+        description="The source of an event that names none.",
+    )
+    raw_topic: TopicName = Field(default="events.raw", description="Where events come from.")
+    normalized_topic: TopicName = Field(
+        default="events.normalized", description="Where normalised events go."
+    )
+    dlq_topic: TopicName = Field(default="events.dlq", description="Where events that cannot be read go.")
     producer: ProducerSettings = ProducerSettings()
 
 
 class RuleEngineSettings(Group):
-    normalized_topic: str = later("events.normalized", "Where normalised events come from.")
-    synthetic_topic: str = later("synthetic.missed", "Where missed expectations go.")
-    rule_evaluated_topic: str = later("rule.evaluated", "Where evaluations go.")
-    alerts_triggered_topic: str = later("alerts.triggered", "Where alerts go.")
-    scheduler_enabled: bool = later(True, "Whether this instance looks for what is overdue.")
-    scheduler_interval_ms: int = later(1_000, "How often it looks.")
-    scheduler_poll_limit: int = later(500, "How many it takes at once.")
+    normalized_topic: TopicName = Field(
+        default="events.normalized", description="Where normalised events come from."
+    )
+    synthetic_topic: TopicName = Field(
+        default="synthetic.missed", description="Where missed expectations go."
+    )
+    rule_evaluated_topic: TopicName = Field(default="rule.evaluated", description="Where evaluations go.")
+    alerts_triggered_topic: TopicName = Field(default="alerts.triggered", description="Where alerts go.")
+    scheduler_enabled: bool = Field(
+        default=True, description="Whether this instance looks for what is overdue."
+    )
+    scheduler_interval_ms: int = Field(
+        default=500, ge=10, le=60_000, description="How often it looks, in milliseconds."
+    )
+    scheduler_poll_limit: int = Field(default=500, ge=1, le=10_000, description="How many it takes at once.")
+
+
+class WatchSettings(Group):
+    """What this installation watches by itself."""
+
+    stages: Stages = Field(
+        default=STAGES,
+        description="Stages that run here: `ingest`, `rule`, `aggregate`, `alert`, with commas. Other"
+        " programs stand in for the rest, by way of the topics in between.",
+    )
+    outage_grace: float = Field(
+        default=60.0,
+        ge=0,
+        description="Seconds after an outage of ours before misses fire that came due in it.",
+    )
+    abandon_after: float = Field(
+        default=604_800.0,
+        gt=0,
+        description="Seconds after which nobody counts any more on what was missed.",
+    )
 
 
 class CommandSettings(Group):
@@ -370,6 +412,7 @@ class Settings(Group):
     redis: RedisSettings = RedisSettings()
     ingestion: IngestionSettings = IngestionSettings()
     ruleengine: RuleEngineSettings = RuleEngineSettings()
+    watch: WatchSettings = WatchSettings()
     workflow: WorkflowSettings = WorkflowSettings()
 
 

@@ -8,7 +8,7 @@ down by halves until the one message that fails by itself is a dead letter.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -95,7 +95,8 @@ def _narrowed(messages: Sequence[Message]) -> Part:
 class Consumer:
     """One member of a group, and what it does with its messages.
 
-    `positions` None: the handler records none itself. `trouble` is what says that the store is away.
+    `positions` None: the handler records none itself. `trouble` is what says that the store is away. What
+    will never be dealt with goes to the topic that `letter_topic` says for its own.
     """
 
     def __init__(
@@ -109,7 +110,9 @@ class Consumer:
         observer: ConsumerObserver,
         trouble: tuple[type[Exception], ...],
         positions: Positions | None = None,
+        letter_topic: Callable[[str], str] = dead_letter_topic,
     ) -> None:
+        self._letter_topic = letter_topic
         self._bus, self._member, self._topics, self._handler = bus, bus.member(group), topics, handler
         self._letters, self._clock, self._observer = letters, clock, observer
         self._trouble: tuple[type[Exception], ...] = (*trouble, BusAway)
@@ -294,16 +297,19 @@ class Consumer:
         """Durable in the topics of dead letters, and in the database, before the position moves."""
         if not rejected:
             return
-        await self._make({dead_letter_topic(each.message.topic) for each in rejected})
+        await self._make({self._letter_topic(each.message.topic) for each in rejected})
         at = self._clock.now().isoformat()
         for each in rejected:
             try:
-                await self._bus.publish([_letter(each, at)])
+                await self._bus.publish([self._letter(each, at)])
             except TooLarge:
                 # With what is told about it, it has outgrown the bus: its value is in the database.
-                await self._bus.publish([replace(_letter(each, at), value=None)])
+                await self._bus.publish([replace(self._letter(each, at), value=None)])
         await self._letters.keep(rejected)
         self._observer.rejected(rejected)
+
+    def _letter(self, rejected: Rejected, at: str) -> Outgoing:
+        return _letter(rejected, at, self._letter_topic(rejected.message.topic))
 
     async def _make(self, topics: Collection[str]) -> None:
         if missing := set(topics) - self._own_topics:
@@ -316,7 +322,7 @@ def _ends(messages: Sequence[Message]) -> dict[Place, int]:
     return {message.place: message.offset + 1 for message in messages}
 
 
-def _letter(rejected: Rejected, at: str) -> Outgoing:
+def _letter(rejected: Rejected, at: str, topic: str) -> Outgoing:
     """The message with its key, value and headers, and what is wrong with it."""
     message = rejected.message
     told: Headers = (
@@ -325,4 +331,4 @@ def _letter(rejected: Rejected, at: str) -> Outgoing:
         (ERROR_TYPE, rejected.type.encode()),
         (ORIGINAL_TOPIC, message.topic.encode()),
     )
-    return Outgoing(dead_letter_topic(message.topic), message.value, message.key, (*message.headers, *told))
+    return Outgoing(topic, message.value, message.key, (*message.headers, *told))

@@ -1,0 +1,201 @@
+"""Watching, put together: how events come in, and what lets misses fire."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from muster.app.bus import TROUBLE
+from muster.app.ground import Ground
+from muster.app.settings import Settings
+from muster.app.watch_metrics import WatchMetrics
+from muster.definitions.limits import Limits
+from muster.engine.bus import BusAway, Handler
+from muster.engine.consuming import Consumer
+from muster.kit.loop import Loop
+from muster.store.committer import GroupCommitter
+from muster.store.message_letters import RejectedMessages
+from muster.store.watch_due import DueExpectations
+from muster.store.watch_feed import EventFeed
+from muster.store.watch_presence import IngestPresence
+from muster.store.watch_rules import Rules
+from muster.store.watched_graphs import WatchedGraphs
+from muster.watch.envelope import Bounds
+from muster.watch.intake import Intake, TopicIntake
+from muster.watch.outage import Presence
+from muster.watch.posting import TopicNames
+from muster.watch.stages import Stage
+
+BEAT_EVERY = 2.0
+ABANDON_EVERY = 60.0
+LOOK_AGAIN = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """`retire` says that no further message is to be taken."""
+
+    intake: Intake
+    due: DueExpectations
+    retire: Callable[[], None]
+
+
+@asynccontextmanager
+async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
+    """Take events in, and watch until the end of the block if this instance has the role `watch`."""
+    settings, database = ground.settings, ground.database
+    topics, stages = topic_names(settings), {Stage(name) for name in settings.watch.stages}
+    metrics, graphs = WatchMetrics(ground.registry), WatchedGraphs()
+
+    def wanted() -> Collection[str]:
+        """On Kafka anybody may read along; on the embedded bus it is known who does."""
+        if not settings.kafka.bootstrap_servers:
+            return ()
+        return (topics.normalized, topics.missed, topics.evaluated, topics.triggered)
+
+    async with AsyncExitStack() as stack:
+        committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
+        for committer in committers:
+            stack.push_async_callback(committer.close)
+        feed = EventFeed(database, committers, Rules(graphs), stages, topics, wanted)
+        due = DueExpectations(
+            database,
+            graphs,
+            settings.instance_id,
+            stages,
+            topics,
+            wanted,
+            timedelta(seconds=settings.watch.outage_grace),
+            timedelta(seconds=settings.watch.abandon_after),
+        )
+        bounds = bounds_of(settings)
+        most = settings.ingestion.max_concurrent_requests
+        intake = Intake(feed, bounds, ground.clock, ground.ids, most, metrics)
+        if "watch" not in settings.roles:
+            yield Watching(intake, due, lambda: None)
+            return
+        consumer = None
+        if Stage.INGEST in stages:
+            reading = TopicIntake(feed, bounds, ground.clock, Limits(), metrics)
+            consumer = await stack.enter_async_context(_reading(ground, topics.raw, reading))
+            await stack.enter_async_context(_present(ground, consumer))
+        if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
+            await stack.enter_async_context(_firing(settings, due, metrics))
+        yield Watching(intake, due, consumer.retire if consumer else lambda: None)
+
+
+def topic_names(settings: Settings) -> TopicNames:
+    rules = settings.ruleengine
+    return TopicNames(
+        settings.ingestion.raw_topic,
+        settings.ingestion.normalized_topic,
+        rules.synthetic_topic,
+        rules.rule_evaluated_topic,
+        rules.alerts_triggered_topic,
+    )
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    ingestion = settings.ingestion
+    return Bounds(ingestion.max_payload_size, ingestion.max_group_size, ingestion.default_source_system)
+
+
+@asynccontextmanager
+async def _reading(ground: Ground, topic: str, handler: Handler) -> AsyncIterator[Consumer]:
+    """Read events from their topic until the end of the block. It has a group of its own: what triggers read
+    from the same topic, they read for themselves."""
+    settings = ground.settings
+
+    async def topics() -> Collection[str]:
+        return (topic,)
+
+    consumer = Consumer(
+        ground.bus,
+        f"{settings.kafka.consumer.group_id}-watch",
+        topics,
+        handler,
+        RejectedMessages(ground.database),
+        ground.clock,
+        ground.messages,
+        TROUBLE,
+        letter_topic=lambda _: settings.ingestion.dlq_topic,
+    )
+    running = asyncio.create_task(_made_and_read(ground, topic, consumer))
+    try:
+        yield consumer
+    finally:
+        with suppress(TimeoutError, BusAway, *TROUBLE):
+            async with asyncio.timeout(settings.engine.shutdown_grace):
+                await consumer.stop()
+        await _ended(running)
+
+
+async def _made_and_read(ground: Ground, topic: str, consumer: Consumer) -> None:
+    """The topics are ours, so they are made where they are not there."""
+    while True:
+        try:
+            await ground.bus.make({topic, *_own_topics(ground.settings)})
+            break
+        except (BusAway, *TROUBLE):
+            await asyncio.sleep(LOOK_AGAIN)
+    await consumer.run()
+
+
+def _own_topics(settings: Settings) -> Collection[str]:
+    names = topic_names(settings)
+    return (names.normalized, names.missed, names.evaluated, names.triggered)
+
+
+@asynccontextmanager
+async def _present(ground: Ground, consumer: Consumer) -> AsyncIterator[None]:
+    """Say that events are taken in here, until the end of the block."""
+    presence = IngestPresence(ground.database, timedelta(seconds=ground.settings.watch.outage_grace))
+
+    async def beat() -> float:
+        now = await presence.beat()
+        if _waits_for_lag(now):
+            lag = await consumer.member.lag()
+            # Who has no partitions yet does not know.
+            if lag and not sum(lag.values()):
+                await presence.caught_up(now)
+        return BEAT_EVERY
+
+    async with _looping("presence", beat):
+        yield
+
+
+def _waits_for_lag(presence: Presence) -> bool:
+    return presence.returned_at is not None and presence.caught_up_at is None
+
+
+@asynccontextmanager
+async def _firing(settings: Settings, due: DueExpectations, metrics: WatchMetrics) -> AsyncIterator[None]:
+    most, pause = settings.ruleengine.scheduler_poll_limit, settings.ruleengine.scheduler_interval_ms / 1_000
+
+    async def fire() -> float:
+        fired = await due.fire(most)
+        metrics.fired(fired)
+        return 0.0 if fired else pause
+
+    async def abandon() -> float:
+        abandoned = await due.abandon(most)
+        metrics.abandoned(abandoned)
+        return 0.0 if abandoned else ABANDON_EVERY
+
+    async with _looping("misses", fire), _looping("abandoned misses", abandon):
+        yield
+
+
+@asynccontextmanager
+async def _looping(name: str, work: Callable[[], Awaitable[float]]) -> AsyncIterator[None]:
+    running = asyncio.create_task(Loop(name, work, (*TROUBLE, BusAway)).run())
+    try:
+        yield
+    finally:
+        await _ended(running)
+
+
+async def _ended(running: "asyncio.Task[None]") -> None:
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)

@@ -1,0 +1,147 @@
+"""Taking events in, from whoever sends them: over HTTP or by a topic."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from muster.definitions.jsontext import read_json
+from muster.definitions.limits import Limits
+from muster.engine.bus import Batch, Message, Rejected
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
+from muster.model.json import Json
+from muster.model.problems import AuthorError, Problem
+from muster.model.watching import Event
+from muster.watch.envelope import FIELDS, BadEvent, Bounds, read_event
+from muster.watch.ports import Events
+
+MOST_EVENTS = 1_000
+
+
+class TooManyAtOnce(Exception):
+    """More requests are under way than are let in."""
+
+
+class IntakeObserver(Protocol):
+    def took(self, events: int, duplicates: int, unmatched: int, how: str) -> None: ...
+
+    def refused(self, events: int, how: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    event_id: str
+    duplicate: bool
+
+
+class Intake:
+    """The way in over HTTP. `most_at_once` requests are let in."""
+
+    def __init__(
+        self,
+        events: Events,
+        bounds: Bounds,
+        clock: Clock,
+        ids: Ids,
+        most_at_once: int,
+        observer: IntakeObserver,
+    ) -> None:
+        self._events, self._bounds, self._clock, self._ids = events, bounds, clock, ids
+        self._free, self._observer = most_at_once, observer
+
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Raises `TooManyAtOnce`."""
+        if self._free <= 0:
+            raise TooManyAtOnce
+        self._free -= 1
+        try:
+            yield
+        finally:
+            self._free += 1
+
+    async def one(self, told: Json, key: str | None, institute_id: str) -> Accepted | BadEvent:
+        """Take one event in. `key` is its id if it has none of its own."""
+        [answer] = await self._take([told], lambda _: key or self._ids.new(), institute_id)
+        return answer
+
+    async def several(
+        self, told: Sequence[Json], key: str | None, institute_id: str
+    ) -> list[Accepted | BadEvent]:
+        """Take events in, in their order; each is answered by itself."""
+        return await self._take(
+            told, lambda place: f"{key}-{place}" if key else self._ids.new(), institute_id
+        )
+
+    async def _take(
+        self, told: Sequence[Json], name: Callable[[int], str], institute_id: str
+    ) -> list[Accepted | BadEvent]:
+        at = self._clock.now()
+        read = [
+            read_event(each, self._bounds, at, name(place), institute_id) for place, each in enumerate(told)
+        ]
+        good = [each for each in read if isinstance(each, Event)]
+        if len(good) < len(read):
+            self._observer.refused(len(read) - len(good), "http")
+        taken: Iterator[bool] = iter(())
+        if good:
+            received = await self._events.take(good)
+            taken = iter(received.duplicates)
+            self._observer.took(len(good), sum(received.duplicates), received.unmatched, "http")
+        return [each if isinstance(each, BadEvent) else Accepted(each.event_id, next(taken)) for each in read]
+
+
+class TopicIntake:
+    """The way in by a topic: `engine.bus.Handler`. Names that are not known are passed over, unless `known`
+    says which are."""
+
+    def __init__(
+        self,
+        events: Events,
+        bounds: Bounds,
+        clock: Clock,
+        limits: Limits,
+        observer: IntakeObserver,
+        known: tuple[str, ...] | None = None,
+    ) -> None:
+        self._events, self._bounds, self._clock, self._limits = events, bounds, clock, limits
+        self._observer, self._known = observer, known
+
+    async def __call__(self, batch: Batch) -> Sequence[Rejected]:
+        good: list[Event] = []
+        bad: list[Rejected] = []
+        for message in batch.messages:
+            read = self._read(message)
+            if isinstance(read, Event):
+                good.append(read)
+            else:
+                code = "TOO_LARGE" if read.too_large else "INVALID_EVENT"
+                bad.append(Rejected(message, code, read.reason))
+        if good:
+            received = await self._events.take(good)
+            self._observer.took(len(good), sum(received.duplicates), received.unmatched, "topic")
+        if bad:
+            self._observer.refused(len(bad), "topic")
+        return bad
+
+    def _read(self, message: Message) -> Event | BadEvent:
+        """Its own id, or else where it stands: a redelivery stands there, too."""
+        try:
+            told = read_json(message.value or b"", self._limits)
+        except AuthorError as error:
+            return BadEvent(error.problems)
+        if self._known is None and isinstance(told, dict):
+            told = {name: value for name, value in told.items() if name in FIELDS}
+        name = f"{message.topic}-{message.partition}-{message.offset}"
+        return read_event(told, self._bounds, self._clock.now(), name, known=self._known or FIELDS)
+
+
+def refusal_of(bad: BadEvent, place: int | None = None) -> list[Problem]:
+    """What is wrong, by where it is in a request."""
+    if place is None:
+        return list(bad.problems)
+    return [
+        Problem(each.code, f"/{place}{each.pointer}", each.message, suggestion=each.suggestion)
+        for each in bad.problems
+    ]

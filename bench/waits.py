@@ -1,120 +1,280 @@
-"""Executions parked on events, then one event each: resumed a second, and how long each took.
+"""Executions parked on events, then one event each: by callback and by Kafka, beside DBOS in the same run.
 
-    python bench/waits.py [EXECUTIONS] [BATCH]
+    python bench/waits.py [--parked 10000] [--rate 500] [--seconds 10] [--by callback,kafka] [--no-dbos]
 
-Events come in batches, as a consumer brings them. PostgreSQL is the one that `scripts/services.py` starts, or
-`TEST_POSTGRES_URL`.
+Each execution waits for one event and then does a last node; resumed is when that node began. Events come all
+at once, for the rate, and then at a steady one, for how long each takes. Besides it prints what the server's
+process spent on each, since a machine that is shared tells more by that, and by how much it grew for each
+parked wait. DBOS's workflows receive what is sent to them. PostgreSQL is at TEST_POSTGRES_URL, and Kafka at
+TEST_KAFKA_BOOTSTRAP, or those that `scripts/services.py` starts.
 """
 
+import argparse
 import asyncio
-import statistics
+import json
+import os
+import re
+import shlex
+import subprocess
 import sys
+import tempfile
 import time
-import tracemalloc
 import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import TypeAlias
 
-from sqlalchemy import select
+import asyncpg  # type: ignore[import-untyped]  # it ships no types
+import uvloop
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
-from muster.engine.attempt import Attempts
-from muster.engine.drive import Driver
-from muster.engine.event_waits import Arrived, Source
-from muster.engine.handlers import Handlers
-from muster.engine.instance import Instance, Name
-from muster.engine.program import compile_program
-from muster.engine.state import Failure
-from muster.model.json import JsonObject
-from muster.model.workflow import Definition, Node
-from muster.nodes.ports import HttpAnswer, HttpRequest
-from muster.nodes.wait_events import TYPE
-from muster.nodes.waiting_for_events import WaitForEvents
-from muster.store.database import Database
-from muster.store.event_wait_records import EventWaitRepository
-from muster.store.executions import ExecutionRepository
-from muster.store.migrations import migrate
-from muster.store.open import open_database
-from muster.store.tables import execution_wait_states, workflow_execution
-from support.engine import LEASE, Engine, postgres_database
+from engine import DBOS_PYTHON, HERE, fresh
+from peers.http_calls import Connection, connect, free_port
+from support.engine import postgres_database
+from triggers import Server, serving
 
-TOPIC = "answers"
-CONFIG: JsonObject = {"kafkaEvent": {"topic": TOPIC, "filter": {"done": True}}, "timeout": 3600}
-W, E = execution_wait_states.c, workflow_execution.c
+CLIENTS = 64
+PARTITIONS = 8
+PARKED_TOGETHER = 500
+WARM = 1_000
+DBOS_BEARS = 1_000
+CALLBACK = "/api/internal/callbacks/external-service"
+OPEN = "SELECT execution_id, correlation_id FROM execution_wait_states WHERE status = 'waiting'"
+UNFINISHED = "SELECT count(*) FROM workflow_execution WHERE completed_at IS NULL"
+RESUMED = """
+SELECT n.execution_id, extract(epoch FROM n.started_at)::float8
+FROM node_execution n WHERE n.node_id = 'next' AND n.execution_id = ANY($1)
+"""
 
-
-class NoService:
-    async def send(self, request: HttpRequest) -> HttpAnswer | Failure:
-        raise AssertionError("nothing is called here")
+Ids: TypeAlias = tuple[str, str]
+Send: TypeAlias = Callable[[Ids], Awaitable[None]]
 
 
-class Waiting(Engine):
-    """An engine whose one node waits for a message."""
+class Waiting:
+    """A server, its database, and a door by which its events come."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        executions = ExecutionRepository(database, self.committer, LEASE)
-        self.waits = EventWaitRepository(database, self.committer, "bench")
-        wait = WaitForEvents(NoService(), self.waits, lambda: str(uuid.uuid4()), "http://here")
-        attempts = Attempts(
-            Handlers({}, {}, {}, {"WAIT_EVENTS": wait}), executions, self.clock, lambda: 1.0, LEASE
+    def __init__(self, server: Server, database: asyncpg.Connection, key: str, send: Send) -> None:
+        self._server, self._database, self._key, self._send = server, database, key, send
+
+    async def park(self, count: int) -> list[Ids]:
+        connection = await connect(self._server.port)
+        for first in range(0, count, PARKED_TOGETHER):
+            body = [{"key": self._key, "context": {}}] * min(PARKED_TOGETHER, count - first)
+            status, answer = await connection.post("/api/workflow/execute/batch", body)
+            assert status == 202, answer
+        rows: Sequence[asyncpg.Record] = ()
+        while len(rows) < count:
+            await asyncio.sleep(0.1)
+            rows = await self._database.fetch(OPEN)
+        return [(row[0], row[1]) for row in rows]
+
+    async def grown(self, count: int) -> tuple[list[Ids], float]:
+        """Park, and say by how many bytes the process has grown for each."""
+        before = _resident(self._server)
+        parked = await self.park(count)
+        return parked, (_resident(self._server) - before) / count
+
+    async def together(self, parked: Sequence[Ids]) -> str:
+        """All events at once, as many under way as there are clients."""
+        began, cpu, left = time.perf_counter(), self._server.cpu(), iter(parked)
+
+        async def keep_sending() -> None:
+            for ids in left:
+                await self._send(ids)
+
+        await asyncio.gather(*(keep_sending() for _ in range(CLIENTS)))
+        await self._until_all_ended()
+        rate = len(parked) / (time.perf_counter() - began)
+        return f"{rate:7,.0f} resumed a second   {self._each(cpu, parked)}"
+
+    async def steadily(self, parked: Sequence[Ids], rate: float) -> str:
+        """So many events a second: how long each took."""
+        sent: dict[str, float] = {}
+        began, cpu, sending = time.time(), self._server.cpu(), set[asyncio.Task[None]]()
+        for number, ids in enumerate(parked):
+            await asyncio.sleep(max(began + number / rate - time.time(), 0))
+            # Counted from when it should have been sent: a sender that is held up hides nothing.
+            sent[ids[0]] = began + number / rate
+            task = asyncio.ensure_future(self._send(ids))
+            sending.add(task)
+            task.add_done_callback(sending.discard)
+        await asyncio.gather(*sending)
+        await self._until_all_ended()
+        rows = await self._database.fetch(RESUMED, list(sent))
+        late = sorted(at - sent[execution] for execution, at in rows)
+        p50, p99 = (late[int(len(late) * part)] * 1e3 for part in (0.5, 0.99))
+        return f"event to resumed p50 {p50:7.1f} ms   p99 {p99:7.1f} ms   {self._each(cpu, parked)}"
+
+    def _each(self, cpu: float, parked: Sequence[Ids]) -> str:
+        return f"{(self._server.cpu() - cpu) / len(parked) * 1e3:5.2f} ms CPU each"
+
+    async def _until_all_ended(self) -> None:
+        while await self._database.fetchval(UNFINISHED):
+            await self._database.execute("SELECT pg_sleep(0.05)")
+
+
+def _resident(server: Server) -> int:
+    told = Path(f"/proc/{server.process.pid}/smaps_rollup").read_text()
+    found = re.search(r"^Pss:\s+(\d+) kB", told, re.MULTILINE)
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+# --- doors ---------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def callbacks(port: int) -> AsyncIterator[Send]:
+    free: asyncio.Queue[Connection] = asyncio.Queue()
+    for _ in range(CLIENTS):
+        free.put_nowait(await connect(port))
+
+    async def send(ids: Ids) -> None:
+        connection = await free.get()
+        body = {"execution_id": ids[0], "correlation_id": ids[1], "ok": True}
+        try:
+            status, answer = await connection.post(CALLBACK, body)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            # The server has closed it meanwhile, since nothing came.
+            connection = await connect(port)
+            status, answer = await connection.post(CALLBACK, body)
+        assert (status, answer) == (200, {"accepted": True, "reason": None}), answer
+        free.put_nowait(connection)
+
+    yield send
+
+
+@asynccontextmanager
+async def messages(brokers: str, topic: str) -> AsyncIterator[Send]:
+    producer = Producer({"bootstrap.servers": brokers, "linger.ms": 1})
+
+    async def send(ids: Ids) -> None:
+        body = {"execution_id": ids[0], "correlation_id": ids[1], "ok": True}
+        producer.produce(topic, json.dumps(body).encode(), ids[0].encode())
+        producer.poll(0)
+
+    yield send
+    await asyncio.to_thread(producer.flush)
+
+
+@asynccontextmanager
+async def topic_of_ones_own(brokers: str) -> AsyncIterator[str]:
+    admin, name = AdminClient({"bootstrap.servers": brokers}), f"bench-{uuid.uuid4().hex[:12]}"
+    await asyncio.to_thread(admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result)
+    try:
+        yield name
+    finally:
+        await asyncio.to_thread(admin.delete_topics([name])[name].result)
+
+
+# --- the run -------------------------------------------------------------------------------------------
+
+
+async def measure(by: str, server_url: str, options: argparse.Namespace) -> None:
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(fresh(server_url))
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        port, more, topic = free_port(), dict[str, str](), ""
+        if by == "kafka":
+            brokers = os.environ.get("TEST_KAFKA_BOOTSTRAP") or _started("kafka", "TEST_KAFKA_BOOTSTRAP")
+            topic = await stack.enter_async_context(topic_of_ones_own(brokers))
+            more = {"KAFKA_BOOTSTRAP_SERVERS": brokers, "MUSTER_KAFKA_CONSUMER_GROUP_ID": topic}
+        muster = Path(sys.executable).with_name("muster")
+        server = await stack.enter_async_context(
+            serving(
+                [*shlex.split(options.under), muster, "serve"],
+                port,
+                MUSTER_PORT=str(port),
+                MUSTER_DATA_DIR=folder,
+                MUSTER_API_RATE_LIMIT="0",
+                DB_URL=url,
+                **more,
+            )
         )
-        driver = Driver(executions, attempts, self.clock, lambda: 1.0)
-        name = Name("bench", self.ids.new())
-        self.instance = Instance(name, executions, driver, self._find_program, self.clock, LEASE)
-        node = Node("wait", "wait_events", CONFIG, is_start=True)
-        self._program = compile_program(Definition("bench", (node,), ()), {"WAIT_EVENTS": TYPE})
+        door = messages(brokers, topic) if by == "kafka" else callbacks(port)
+        send = await stack.enter_async_context(door)
+        status, answer = await (await connect(port)).post("/api/workflow", workflow(by, topic))
+        assert status == 201, answer
+        database = await asyncpg.connect(url)
+        stack.push_async_callback(database.close)
+        waiting = Waiting(server, database, by, send)
+        await waiting.together(await waiting.park(WARM))  # what is made once is made before it is measured
+        await compare(waiting, by, options)
 
 
-async def main(count: int, batch: int) -> None:
-    async with postgres_database() as url:
-        database = open_database(url)
-        await migrate(database)
-        engine = Waiting(database)
-        await database.write(engine._save)
-        running = asyncio.create_task(engine.instance.run())
-        await park(engine, 100)  # what is made once is made before anything is measured
-        tracemalloc.start()
-        before = tracemalloc.get_traced_memory()[0]
-        await park(engine, count)
-        held = tracemalloc.get_traced_memory()[0] - before
-        tracemalloc.stop()
-        await resume(engine, count, batch)
-        print(f"memory per parked wait: {held / count:,.0f} bytes")  # what it is for
-        await engine.instance.leave(0)
-        running.cancel()
-        await asyncio.wait([running])
-        await engine.committer.close()
-        await database.close()
+def workflow(by: str, topic: str) -> dict[str, object]:
+    callback: dict[str, object] = {"events": [{"name": "answer", "source": "callback"}]}
+    config = {"kafkaEvent": {"topic": topic}} if by == "kafka" else callback
+    wait = {"id": "wait", "type": "wait_events", "config": {**config, "timeout": 3600}}
+    return {"workflow": {"key": by, "name": by, "nodes": [wait, {"id": "next", "type": "NOOP"}]}}
 
 
-async def park(engine: Waiting, count: int) -> None:
-    for start in range(0, count, 500):
-        await asyncio.gather(*(engine.start({}) for _ in range(start, min(start + 500, count))))
-    await engine.until("WAITING", count)
+async def compare(waiting: Waiting, by: str, options: argparse.Namespace) -> None:
+    if options.parked:
+        parked, grown = await waiting.grown(options.parked)
+        print(f"  {by:10} {await waiting.together(parked)}   {grown:,.0f} bytes for each parked")
+    if options.seconds:
+        parked = await waiting.park(int(options.rate * options.seconds))
+        print(f"  {by:10} at {options.rate:g} a second: {await waiting.steadily(parked, options.rate)}")
 
 
-async def resume(engine: Waiting, count: int, batch: int) -> None:
-    ids = select(W.execution_id, W.correlation_id).where(W.status == "waiting").limit(count)
-    rows = await engine.database.read(lambda connection: connection.execute(ids).all())
-    events = [Arrived(Source.KAFKA, *row, {"done": True}, TOPIC) for row in rows]
-    sent: dict[str, float] = {}
-    began, cpu, at = time.perf_counter(), time.process_time(), time.time()
-    for start in range(0, len(events), batch):
-        part = events[start : start + batch]
-        sent.update(dict.fromkeys((event.execution_id for event in part), time.time()))
-        await engine.waits.receive(part)
-        engine.instance.look_now()
-    await engine.until("COMPLETED", len(events))
-    took, used = time.perf_counter() - began, time.process_time() - cpu
-    ended = select(E.id, E.completed_at).where(E.status == "COMPLETED")
-    done = await engine.database.read(lambda connection: connection.execute(ended).all())
-    late = sorted(row.completed_at.timestamp() - sent.get(row.id, at) for row in done)
-    p50, p99 = statistics.median(late), late[int(len(late) * 0.99)]
-    print(  # what it is for
-        f"{len(events)} waits, events in batches of {batch}: {len(events) / took:,.0f} resumed a second, "
-        f"{used / len(events) * 1e3:.2f} ms of CPU each; event to end p50 {p50 * 1e3:.0f} ms, "
-        f"p99 {p99 * 1e3:.0f} ms"
+async def beside_dbos(server_url: str, count: int) -> None:
+    """With no more than DBOS bears: its workflows wait in the memory of one process."""
+    pipe = asyncio.subprocess.PIPE
+    async with fresh(server_url) as url:
+        process = await asyncio.create_subprocess_exec(
+            DBOS_PYTHON,
+            HERE / "peers" / "dbos_waits.py",
+            url,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        told, _ = await process.communicate(json.dumps({"run": "waits", "count": count}).encode() + b"\n")
+        with suppress(ProcessLookupError):
+            process.terminate()
+    if not told:
+        print(f"  DBOS       has given up at {count:,}")
+        return
+    found = json.loads(told)
+    p50, p99 = found["p50"] * 1e3, found["p99"] * 1e3
+    print(
+        f"  DBOS       {found['rate']:7,.0f} resumed a second   {found['cpu'] * 1e3:5.2f} ms CPU each   "
+        f"p50 {p50:,.0f} ms   p99 {p99:,.0f} ms   of {count:,}"
     )
 
 
+def _started(service: str, variable: str) -> str:
+    script = HERE.parent / "scripts" / "services.py"
+    up = subprocess.run([sys.executable, script, "up", service], capture_output=True, text=True, check=True)
+    words = [word for line in up.stdout.splitlines() for word in shlex.split(line)]
+    return next(word.partition("=")[2] for word in words if word.startswith(f"{variable}="))
+
+
+async def run(options: argparse.Namespace) -> None:
+    async with postgres_database() as url:
+        for by in options.by.split(","):
+            await measure(by, url, options)
+        if not options.no_dbos:
+            await beside_dbos(url, DBOS_BEARS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Parked executions, resumed by events.")
+    parser.add_argument("--parked", type=int, default=10_000)
+    parser.add_argument("--rate", type=float, default=500.0)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--by", default="callback,kafka")
+    parser.add_argument("--under", default="", help="a command that runs the server: a profiler, say")
+    parser.add_argument("--no-dbos", action="store_true", help="Muster alone")
+    options = parser.parse_args()
+    if not options.no_dbos and not DBOS_PYTHON.exists():
+        sys.exit("DBOS is not installed: make .venv-dbos/.done")
+    uvloop.run(run(options))
+
+
 if __name__ == "__main__":
-    numbers = [int(each) for each in sys.argv[1:]]
-    asyncio.run(main(*(numbers + [10_000, 500][len(numbers) :])))
+    main()

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from engine_house import LEASE
 from muster.engine.event_waits import Accepted, Arrived, Source, Verdict
 from muster.engine.state import Failure
 from muster.model.json import Json, JsonObject
@@ -13,6 +14,7 @@ from muster.nodes.ports import HttpAnswer, HttpRequest
 from muster.nodes.waiting_for_events import WaitForEvents
 from muster.store.database import Database
 from muster.store.event_wait_records import EventWaitRepository
+from muster.store.resuming import Receptions
 from muster.store.tables import execution_wait_states, near_miss
 from waiting_house import Waiting
 
@@ -49,7 +51,8 @@ class Awaiting(Waiting):
     def __init__(self, database: Database, name: str = "here") -> None:
         super().__init__(database, name=name)
         self.service = Service()
-        self.waits = EventWaitRepository(database, self.committer, name)
+        self.receptions = Receptions(self.committer, name, LEASE)
+        self.waits = EventWaitRepository(database, self.receptions)
         new_id = lambda: str(uuid.uuid4())  # noqa: E731  # as it is wired
         self.openers["WAIT_EVENTS"] = WaitForEvents(self.service, self.waits, new_id, "http://muster.test")
 

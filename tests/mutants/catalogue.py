@@ -267,7 +267,7 @@ MUTANTS = [
     Mutant(
         "a signal makes due what nobody owns",
         "store/answers.py",
-        "connection.execute(parked.values(resume_at=at)).rowcount",
+        "run_among(connection, PARKED, ids, due=now(connection)).rowcount",
         "0",
         f"{ON_A_DATABASE} cancelled_by_a_signal and sqlite",
     ),
@@ -571,6 +571,20 @@ MUTANTS = [
         "if event.execution_id != state.execution_id:",
         "if False:",
         f"{EVENT_WAITS} wrong_ids and sqlite",
+    ),
+    Mutant(
+        "an instance that leaves takes nothing up",
+        "engine/instance.py",
+        "return self.name.owner if has_room and not self._is_head_start else None",
+        "return self.name.owner",
+        "tests/contract/test_taken_up_at_once.py takes_nothing_up and sqlite",
+    ),
+    Mutant(
+        "what was claimed is handed over, whoever waits for it",
+        "store/event_wait_records.py",
+        "await asyncio.shield(asyncio.gather(*submitted, return_exceptions=True))",
+        "await asyncio.gather(*submitted, return_exceptions=True)",
+        "tests/contract/test_taken_up_at_once.py stops_waiting and sqlite",
     ),
     Mutant(
         "the first event of a name wins",

@@ -20,7 +20,7 @@ from muster.app.cache import shared_cache
 from muster.app.definitions import opened_definitions
 from muster.app.engine import running_engine
 from muster.app.engine_metrics import EngineMetrics
-from muster.app.event_waits import callback_secrets
+from muster.app.event_waits import callback_secrets, receptions_of
 from muster.app.ground import opened_ground
 from muster.app.health import checks
 from muster.app.incoming import taking_in
@@ -83,7 +83,8 @@ async def opened(
         database, committer, registry = ground.database, ground.committer, ground.registry
         deliveries = DeliveryRepository(database, committer)
         wait_metrics = WaitMetrics(registry)
-        event_waits = EventWaitRepository(database, committer, settings.instance_id)
+        receptions = receptions_of(ground)
+        event_waits = EventWaitRepository(database, receptions)
         handlers = await stack.enter_async_context(
             opened_handlers(ground, definitions, plugged, deliveries, event_waits, wait_metrics)
         )
@@ -97,6 +98,7 @@ async def opened(
             running_engine(ground, definitions, handlers, observer, instances, shared)
         )
         metrics.driving(engine.driving)
+        receptions.hand_to(engine.taker)
         if ground.has_engine:
             await stack.enter_async_context(checking_itself(database, registry))
         incoming = await stack.enter_async_context(

@@ -23,6 +23,7 @@ from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.observer import Observer
 from muster.engine.resending import Resending
 from muster.engine.schedules import Scheduling
+from muster.engine.taker import Taker
 from muster.store.acts import ExecutionActs
 from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
@@ -42,6 +43,7 @@ class Engine:
     bulk: Bulk
     scheduling: Scheduling
     driving: Callable[[], int]
+    taker: Taker
     retire: Callable[[], None]
 
 
@@ -92,6 +94,7 @@ async def running_engine(
             jobs.bulk,
             timed.scheduling,
             lambda: instance.driving,
+            instance,
             retire,
         )
         if not ground.has_engine:

@@ -6,7 +6,9 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 
+from muster.app.ground import Ground
 from muster.app.settings import CallbackSettings, Settings
 from muster.app.wait_metrics import WaitMetrics
 from muster.engine.housekeeping import Housekeeping
@@ -15,6 +17,7 @@ from muster.kit.loop import Loop
 from muster.nodes.ports import Http
 from muster.nodes.waiting_for_events import EventWaits, WaitForEvents
 from muster.store.business_keys import BusinessKeys
+from muster.store.resuming import Receptions
 
 WHSEC = "whsec_"
 MEET_EVERY = 1.0
@@ -42,6 +45,12 @@ async def meeting(keyed: BusinessKeys, look_now: Callable[[], None]) -> AsyncIte
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+def receptions_of(ground: Ground) -> Receptions:
+    """How events reach waits."""
+    settings = ground.settings
+    return Receptions(ground.receipts, settings.instance_id, timedelta(seconds=settings.engine.lease))
 
 
 def wait_for_events(settings: Settings, http: Http, waits: EventWaits, metrics: WaitMetrics) -> WaitForEvents:

@@ -23,7 +23,8 @@ from muster.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """`starts` commits what begins executions, `committer` everything else; they may be one."""
+    """`starts` commits what begins executions, `receipts` the events that waits receive, `committer`
+    everything else; they may be one."""
 
     settings: Settings
     database: WatchedDatabase
@@ -31,6 +32,7 @@ class Ground:
     ids: Ids
     committer: GroupCommitter
     starts: GroupCommitter
+    receipts: GroupCommitter
     bus: Bus
     registry: CollectorRegistry
     messages: BusMetrics
@@ -55,14 +57,17 @@ async def opened_ground(settings: Settings, machine: Clock, ids: Ids | None) -> 
         ids = ids or TimeOrderedIds(clock)
         registry = _registry(settings)
         observe = CommitMetrics(registry).observe
-        committer = starts = GroupCommitter(database, observe=observe)
+        committer = starts = receipts = GroupCommitter(database, observe=observe)
         stack.push_async_callback(committer.close)
         if database.dialect_name == "postgresql":
-            # Who begins waits for nothing that others write: two transactions are under way at once.
-            starts = GroupCommitter(database, observe=observe)
+            # Who begins, or is to go on, waits for nothing that others write: their transactions are under
+            # way at once.
+            starts, receipts = (GroupCommitter(database, observe=observe) for _ in range(2))
             stack.push_async_callback(starts.close)
+            stack.push_async_callback(receipts.close)
         bus = await stack.enter_async_context(_bus(settings, database, committer, ids))
-        yield Ground(settings, database, clock, ids, committer, starts, bus, registry, BusMetrics(registry))
+        messages = BusMetrics(registry)
+        yield Ground(settings, database, clock, ids, committer, starts, receipts, bus, registry, messages)
 
 
 @asynccontextmanager

@@ -168,10 +168,12 @@ class NearMiss(StrEnum):
 
 
 class Accepted(NamedTuple):
-    """It was stored under this name; with it the wait is complete, or not."""
+    """It was stored under this name; with it the wait is complete, or not. `is_taken_up`: its execution goes
+    on already, and nobody has to look for it."""
 
     name: str
     completes: bool
+    is_taken_up: bool = False
 
 
 class Refused(NamedTuple):

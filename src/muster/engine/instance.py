@@ -102,6 +102,7 @@ class Instance:
         self._retired: float | None = None
         self._driven: dict[str, _Driven] = {}
         self._suspects: dict[str, _Driven] = {}
+        self._taking_up: set[asyncio.Task[None]] = set()
         self._due = Loop("due executions", self.due_pass, (NotWritten,))
         self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
         self._signals = Loop("signals", self._signals_pass, (NotWritten,))
@@ -366,10 +367,24 @@ class Instance:
     async def _take(self, claim: Awaitable[Sequence[OwnedExecution]], is_takeover: bool) -> int:
         asked = _loop_time()
         taken = await claim
+        await self._take_up(taken, asked, is_takeover)
+        return len(taken)
+
+    def takes_as(self) -> str | None:
+        """The owner for whom to claim what goes on now; None: nothing is to be claimed for this instance."""
+        has_room = self._has_ended_leases and not self.is_retired and self._places > 0
+        return self.name.owner if has_room and not self._is_head_start else None
+
+    def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:
+        """Go on with what was claimed for this instance by whoever let it go on."""
+        task = asyncio.create_task(self._take_up(taken, asked, is_takeover=False))
+        self._taking_up.add(task)
+        task.add_done_callback(self._taking_up.discard)
+
+    async def _take_up(self, taken: Sequence[OwnedExecution], asked: float, is_takeover: bool) -> None:
         for live, todo in await self._taking.take_up(taken, is_takeover):
             self._observer.taken(live, self._lateness(live))
             self._spawn(live, todo, asked)
-        return len(taken)
 
     def _lateness(self, live: Live) -> timedelta | None:
         """How long after its time it was taken up; None: it was taken up for another reason."""

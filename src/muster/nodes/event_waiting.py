@@ -95,7 +95,7 @@ class EventWaiting:
         verdicts = await self._waits.receive(events)
         for event, verdict in zip(events, verdicts, strict=True):
             self._observer.arrived(event, verdict)
-        if any(isinstance(verdict, Accepted) and verdict.completes for verdict in verdicts):
+        if any(map(_is_to_be_found, verdicts)):
             self._look_now()
         return verdicts
 
@@ -142,6 +142,11 @@ class EventWaiting:
         rearm = Rearm(wait.id, wait.node_id, wait.visit, until)
         await self._retry(wait.execution_id, by, Retry(rearm=rearm))
         return await self.get(wait_id, by.actor)
+
+
+def _is_to_be_found(verdict: Verdict) -> bool:
+    """Whether somebody has to look for the execution that goes on with it."""
+    return isinstance(verdict, Accepted) and verdict.completes and not verdict.is_taken_up
 
 
 def _is_open(wait: WaitRecord) -> bool:

@@ -1,14 +1,15 @@
 """Answers to executions that wait, written in the transaction of what gives them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, bindparam, update
 
 from muster.engine.journal import SignalKind
 from muster.engine.state import ExecutionStatus
 from muster.model.json import Json, JsonObject
+from muster.store.among import Among, run_among
 from muster.store.dialect import insert_rows, now
 from muster.store.large_values import OF_SIGNALS, Laying
 from muster.store.tables import execution_signal, workflow_execution
@@ -22,6 +23,15 @@ FREE_TO_TAKE = (
     ExecutionStatus.WAITING,
     ExecutionStatus.RUNNING,
     ExecutionStatus.RESUMING,
+)
+PARKED = Among(
+    E.id,
+    lambda these: (
+        update(workflow_execution)
+        # Said so that the index of statuses does not seem to help.
+        .where(these, E.owner.is_(None), E.status.not_in(sorted(set(ExecutionStatus) - set(FREE_TO_TAKE))))
+        .values(resume_at=bindparam("due"))
+    ),
 )
 
 
@@ -43,12 +53,21 @@ class Answer:
 
 def give(connection: Connection, answers: Sequence[Answer]) -> None:
     """Let answers reach their executions."""
-    signals = [(each.execution_id, SignalKind.ANSWER, each.payload()) for each in answers]
-    reach(connection, signals)
+    reach(connection, signals_of_answers(answers))
+
+
+def signals_of_answers(answers: Sequence[Answer]) -> list[tuple[str, SignalKind, JsonObject]]:
+    return [(each.execution_id, SignalKind.ANSWER, each.payload()) for each in answers]
 
 
 def reach(connection: Connection, signals: Sequence[tuple[str, SignalKind, JsonObject]]) -> None:
     """Keep signals for executions, which the caller has locked, and make those due that are parked."""
+    keep(connection, signals)
+    make_due(connection, {execution_id for execution_id, _, _ in signals})
+
+
+def keep(connection: Connection, signals: Sequence[tuple[str, SignalKind, JsonObject]]) -> None:
+    """Keep signals for executions: each is made due, or taken up, in the same transaction."""
     if not signals:
         return
     at = now(connection)
@@ -56,10 +75,14 @@ def reach(connection: Connection, signals: Sequence[tuple[str, SignalKind, JsonO
     rows = [_row(laying, at, *signal) for signal in signals]
     laying.write(connection)
     insert_rows(connection, execution_signal, rows)
-    ids = sorted({execution_id for execution_id, _, _ in signals})
-    parked = update(workflow_execution).where(E.id.in_(ids), E.owner.is_(None), E.status.in_(FREE_TO_TAKE))
-    if connection.execute(parked.values(resume_at=at)).rowcount < len(ids):
-        wake_owners(connection, ids)
+
+
+def make_due(connection: Connection, ids: Collection[str]) -> None:
+    """Let those that are parked be taken up, and the owners of the others look."""
+    if not ids:
+        return
+    if run_among(connection, PARKED, ids, due=now(connection)).rowcount < len(ids):
+        wake_owners(connection, sorted(ids))
 
 
 def _row(

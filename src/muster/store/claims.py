@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Connection,
     Row,
@@ -25,6 +24,7 @@ from muster.engine.state import ExecutionStatus
 from muster.engine.trials import Suspects
 from muster.model.aside import asides_in, with_asides
 from muster.model.json import JsonObject
+from muster.store.among import Among, run_among
 from muster.store.answers import FREE_TO_TAKE
 from muster.store.dialect import Claim, insert_rows, now, utc_now
 from muster.store.journal import journal_of
@@ -37,16 +37,20 @@ S = execution_signal.c
 
 # Statements are made once: that takes several times as long as running them.
 AT = bindparam("at", type_=UtcTime())
-IDS: BindParameter[Any] = bindparam("ids", expanding=True)
 # What the checkpoint does not know yet.
-JOURNALS = (
-    select(node_execution)
-    .join(workflow_execution, E.id == J.execution_id)
-    .where(J.execution_id.in_(IDS), J.item_key.in_(NOT_AN_ITEM), J.seq > E.checkpoint_seq)
+JOURNALS = Among(
+    J.execution_id,
+    lambda mine: (
+        select(node_execution)
+        .join(workflow_execution, E.id == J.execution_id)
+        .where(mine, J.item_key.in_(NOT_AN_ITEM), J.seq > E.checkpoint_seq)
+    ),
 )
-SIGNALS_OF = select(execution_signal).where(S.execution_id.in_(IDS)).order_by(S.id)
+SIGNALS_OF = Among(S.execution_id, lambda mine: select(execution_signal).where(mine).order_by(S.id))
 # Those that nobody has taken, or of which nobody has said so yet.
-FRESH_SIGNALS_OF = SIGNALS_OF.where(S.seq.is_(None))
+FRESH_SIGNALS_OF = (
+    select(execution_signal).where(S.execution_id == bindparam("of"), S.seq.is_(None)).order_by(S.id)
+)
 TAKEN: Mapping[str, object] = {
     "owner": bindparam("new_owner"),
     "lease_until": bindparam("until"),
@@ -140,9 +144,9 @@ def _with_journals(connection: Connection, rows: Sequence[Row[Any]]) -> list[Own
     if not rows:
         return []
     ids = [row.id for row in rows]
-    for row in connection.execute(JOURNALS, {"ids": ids}):
+    for row in run_among(connection, JOURNALS, ids):
         journals[row.execution_id].append(journal_of(row))
-    signals = signals_of(connection.execute(SIGNALS_OF, {"ids": ids}))
+    signals = signals_of(run_among(connection, SIGNALS_OF, ids))
     return [owned_of(row, journals[row.id], signals.get(row.id, ())) for row in rows]
 
 

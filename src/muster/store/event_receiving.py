@@ -4,7 +4,7 @@ All of that is one transaction for a whole batch, under the locks of the executi
 of instances that receive the same event, one stores it, and of any that complete a wait, one resumes it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,19 +24,26 @@ from muster.engine.event_waits import (
     receive,
 )
 from muster.model.json import Json, JsonObject
+from muster.store.among import Among, run_among
 from muster.store.answers import Answer, give
 from muster.store.committer import Locks
-from muster.store.dialect import now, update_rows
+from muster.store.database import CLOCK
+from muster.store.dialect import now, update_rows, utc_now
 from muster.store.event_waits import COLUMN_OF, W, state_of, told
-from muster.store.lock_order import lock_reached
+from muster.store.limits import QUEUED
+from muster.store.lock_order import lock_begun, lock_reached
 from muster.store.near_misses import MOST_OF_A_WAIT, Missed, keep_missed, unmatched
-from muster.store.tables import ID_LENGTH, NAME_LENGTH, execution_wait_states
+from muster.store.tables import ID_LENGTH, NAME_LENGTH, execution_wait_states, workflow_execution
 from muster.store.types import is_storable
 
+E = workflow_execution.c
 UNKNOWN = Refused(Refusal.NOT_WAITING)
-FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id)
+FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id, E.status).join(
+    workflow_execution, E.id == W.execution_id
+)
+BY_CORRELATION = Among(W.correlation_id, lambda named: FOUND.where(named))
 # What deciding needs: each column of JSON takes its time.
-HELD: Select[Any] = select(
+COLUMNS = (
     W.id,
     W.execution_id,
     W.node_id,
@@ -54,6 +61,10 @@ HELD: Select[Any] = select(
     W.resumed_by,
     W.version,
     W.near_misses,
+)
+HELD = Among(
+    W.id,
+    lambda these: select(*COLUMNS, utc_now().label("clock")).where(these).order_by(W.id).with_for_update(),
 )
 
 
@@ -103,29 +114,36 @@ class Receiving:
         self._instance = instance
 
     def write(self, connection: Connection, items: Sequence[Arrived]) -> Sequence[Verdict]:
-        waits = _meant(connection, items)
-        held = _locked(connection, {wait.id: wait.execution_id for wait in waits if wait is not None})
-        at = now(connection)
-        verdicts = [
-            held[wait.id].take(each, at) if wait is not None and wait.id in held else UNKNOWN
-            for each, wait in zip(items, waits, strict=True)
-        ]
-        touched = [each for each in held.values() if each.is_touched]
-        _store(connection, touched, at, self._instance)
-        lost = [each for each, wait in zip(items, waits, strict=True) if wait is None]
-        missed = [miss for each in touched for miss in each.missed]
-        keep_missed(connection, [*missed, *unmatched(connection, lost)], at)
+        verdicts, answers = receive_all(connection, items, self._instance)
+        give(connection, answers)
         return verdicts
+
+
+def receive_all(
+    connection: Connection, items: Sequence[Arrived], instance: str
+) -> tuple[list[Verdict], list[Answer]]:
+    """Store what is accepted, and keep what is not: what became of each, and what the executions whose waits
+    are complete are to be told."""
+    waits = _meant(connection, items)
+    held = _locked(connection, [wait for wait in waits if wait is not None])
+    at = now(connection)
+    verdicts = [
+        held[wait.id].take(each, at) if wait is not None and wait.id in held else UNKNOWN
+        for each, wait in zip(items, waits, strict=True)
+    ]
+    touched = [each for each in held.values() if each.is_touched]
+    _store(connection, touched, at, instance)
+    lost = [each for each, wait in zip(items, waits, strict=True) if wait is None]
+    missed = [miss for each in touched for miss in each.missed]
+    keep_missed(connection, [*missed, *unmatched(connection, lost)], at)
+    return verdicts, [_answer(each) for each in touched if each.completes]
 
 
 def _meant(connection: Connection, items: Sequence[Arrived]) -> list[Row[Any] | None]:
     """The wait that each event is for, or comes closest to: that of its correlation, or else the last of its
     execution. None: nothing is known by its ids."""
     correlations = {each.correlation_id for each in items if is_storable(each.correlation_id, NAME_LENGTH)}
-    found: Sequence[Row[Any]] = connection.execute(
-        FOUND.where(W.correlation_id.in_(sorted(correlations)))
-    ).all()
-    named = {row.correlation_id: row for row in found}
+    named = {row.correlation_id: row for row in run_among(connection, BY_CORRELATION, correlations)}
     lost = {each.execution_id for each in items if each.correlation_id not in named}
     close: dict[str, Row[Any]] = {}
     if executions := sorted(each for each in lost if is_storable(each, ID_LENGTH)):
@@ -134,17 +152,20 @@ def _meant(connection: Connection, items: Sequence[Arrived]) -> list[Row[Any] | 
     return [named.get(each.correlation_id) or close.get(each.execution_id) for each in items]
 
 
-def _locked(connection: Connection, waits: Mapping[str, str]) -> dict[str, _Held]:
+def _locked(connection: Connection, waits: Sequence[Row[Any]]) -> dict[str, _Held]:
     """The waits, by their ids, with their executions locked. They are read with a lock as well: a database
     may have begun to look before somebody else's change was there."""
     if not waits:
         return {}
-    lock_reached(connection, set(waits.values()), ("id", "status"))
-    chosen = HELD.where(W.id.in_(sorted(waits))).order_by(W.id).with_for_update()
-    return {
-        row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses)
-        for row in connection.execute(chosen)
-    }
+    executions = {wait.execution_id for wait in waits}
+    if any(wait.status == QUEUED for wait in waits):
+        lock_reached(connection, executions, ("id", "status"))
+    else:
+        lock_begun(connection, executions)
+    rows = run_among(connection, HELD, {wait.id for wait in waits}).all()
+    # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
+    connection.info[CLOCK] = max((row.clock for row in rows), default=None)
+    return {row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses) for row in rows}
 
 
 def _known(name: str, event: Arrived, at: datetime) -> JsonObject:
@@ -158,7 +179,6 @@ def _store(connection: Connection, touched: Sequence[_Held], at: datetime, insta
     counted = [_counted_row(each, at) for each in touched if not each.is_stored]
     update_rows(connection, execution_wait_states, stored, ("id",))
     update_rows(connection, execution_wait_states, counted, ("id",))
-    give(connection, [_answer(each) for each in touched if each.completes])
 
 
 def _counted_row(held: _Held, at: datetime) -> dict[str, object]:

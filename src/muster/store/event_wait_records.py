@@ -11,28 +11,28 @@ from muster.engine.event_wait_codec import plan_of
 from muster.engine.event_waits import Arrived, TopicFields, Verdict, WaitStatus
 from muster.engine.ports import NotWritten
 from muster.nodes.waiting_for_events import KeptWait
-from muster.store.committer import TROUBLE, GroupCommitter
+from muster.store.committer import TROUBLE
 from muster.store.database import Database
-from muster.store.event_receiving import Receiving
 from muster.store.event_waits import W, received_of
+from muster.store.resuming import Receptions
 from muster.store.tables import execution_wait_states, wait_topic
 
 
 class EventWaitRepository:
     """`nodes.waiting_for_events.EventWaits` on a database."""
 
-    def __init__(self, database: Database, committer: GroupCommitter, instance: str) -> None:
-        self._database, self._committer = database, committer
-        self._receiving = Receiving(instance)
+    def __init__(self, database: Database, receptions: Receptions) -> None:
+        self._database, self._receptions = database, receptions
 
     async def receive(self, events: Sequence[Arrived]) -> Sequence[Verdict]:
-        submitted = [self._committer.submit(self._receiving, each, each.correlation_id) for each in events]
-        came = await asyncio.gather(*submitted, return_exceptions=True)
+        submitted = [self._receptions.submit(each) for each in events]
+        # Whoever stops waiting cancels nothing: what is claimed by then has to be handed over.
+        came = await asyncio.shield(asyncio.gather(*submitted, return_exceptions=True))
         if away := next((each for each in came if isinstance(each, TROUBLE)), None):
             raise NotWritten(str(away)) from away
         if wrong := next((each for each in came if isinstance(each, BaseException)), None):
             raise wrong
-        return [each for each in came if not isinstance(each, BaseException)]
+        return [each.verdict for each in came if not isinstance(each, BaseException)]
 
     async def find(self, execution_id: str, node: str, visit: int) -> KeptWait | None:
         mine = (W.execution_id == execution_id, W.node_id == node, W.visit == visit)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, or_, select, update
 
 from muster.engine.actions import Rearm
 from muster.engine.event_wait_codec import document_of, plan_of
@@ -24,6 +24,7 @@ from muster.engine.event_waits import (
 from muster.engine.journal import MORE_TIME
 from muster.engine.openings import Closing, EventWaitCalled, EventWaitDone, EventWaitOpening, Opening
 from muster.model.json import Json, JsonObject
+from muster.store.among import Among, run_among
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, now, update_rows
 from muster.store.tables import execution_wait_states, wait_key, wait_topic
@@ -33,6 +34,15 @@ VISIT = ("execution_id", "node_id", "visit")
 LIVE = (WaitStatus.WAITING.value, WaitStatus.RESUMING.value)
 # Events whose data has a column of its own.
 COLUMN_OF = {"api_response": "api_response_data", "kafka_event": "kafka_event_data"}
+COMPLETED = Among(
+    W.id,
+    lambda these: (
+        update(execution_wait_states)
+        # Said so that the index of statuses does not seem to help.
+        .where(these, W.status.not_in(sorted(set(WaitStatus) - {WaitStatus.RESUMING})))
+        .values(status=WaitStatus.COMPLETED.value, version=W.version + 1, updated_at=bindparam("at"))
+    ),
+)
 
 
 def write_event_waits(connection: Connection, opened: Sequence[tuple[str, Opening]]) -> None:
@@ -46,9 +56,7 @@ def write_event_waits(connection: Connection, opened: Sequence[tuple[str, Openin
     ]
     update_rows(connection, execution_wait_states, answers, ("id",))
     if done:
-        over = {"status": WaitStatus.COMPLETED.value, "version": W.version + 1, "updated_at": now(connection)}
-        resuming = update(execution_wait_states).where(W.id.in_(done), W.status == WaitStatus.RESUMING.value)
-        connection.execute(resuming.values(over))
+        run_among(connection, COMPLETED, done, at=now(connection))
 
 
 def _open(connection: Connection, openings: Sequence[tuple[str, EventWaitOpening]]) -> None:

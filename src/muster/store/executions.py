@@ -25,6 +25,7 @@ from muster.engine.trials import Suspects
 from muster.model.approval import ApprovalStatus
 from muster.model.json import Json, JsonObject
 from muster.store import giving_up, leases
+from muster.store.among import Among, run_among
 from muster.store.claims import (
     ABANDONED,
     DUE,
@@ -67,6 +68,7 @@ SIGNALS = (
     .where(E.owner == bindparam("held_by"), S.seq.is_(None))
     .order_by(S.id)
 )
+TAKEN_SIGNALS = Among(S.id, lambda taken: delete(execution_signal).where(taken))
 
 
 class Starting:
@@ -166,7 +168,7 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
     at = now(connection)
     taken = [number for item in items for number in item.signals]
     if taken:
-        connection.execute(delete(execution_signal).where(S.id.in_(taken)))
+        run_among(connection, TAKEN_SIGNALS, taken)
     reached = _reached(connection, [item.execution_id for item in items])
     # What reached it too late must not be waiting for it when it is tried again.
     if ended := [item.execution_id for item in items if item.ends and item.execution_id in reached]:
@@ -248,7 +250,7 @@ class ExecutionRepository:
             if row is None or row.fence != fence:
                 return None
             close(connection, execution_id, closing, ApprovalStatus.EXPIRED, children)
-            reached = connection.execute(FRESH_SIGNALS_OF, {"ids": [execution_id]})
+            reached = connection.execute(FRESH_SIGNALS_OF, {"of": execution_id})
             return signals_of(reached).get(execution_id, ())
 
         signals = await self._write(work)

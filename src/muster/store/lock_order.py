@@ -112,6 +112,12 @@ def lock_reached(connection: Connection, ids: Collection[str], columns: Sequence
     return first | last
 
 
+def lock_begun(connection: Connection, ids: Collection[str]) -> None:
+    """Lock executions of which it is known that none is queued. Raises `LookAgain`."""
+    if any(row.status == QUEUED for row in _locked(connection, ids, ("id", "status")).values()):
+        raise LookAgain("an execution was queued in between")
+
+
 def _locked(connection: Connection, ids: Collection[str], columns: Sequence[str]) -> dict[str, Row[Any]]:
     rows = lock_rows(connection, workflow_execution, "id", list(ids), columns) if ids else []
     return {row.id: row for row in rows}

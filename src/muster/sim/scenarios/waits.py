@@ -45,6 +45,7 @@ from muster.store.committer import GroupCommitter
 from muster.store.database import Database, Unavailable
 from muster.store.event_wait_records import EventWaitRepository
 from muster.store.executions import ExecutionRepository
+from muster.store.resuming import Receptions
 from muster.store.tables import (
     execution_wait_states,
     metadata,
@@ -212,13 +213,16 @@ class _Place:
         database = FaultyDatabase(self._database, self._world, self._weather.over_database())
         committer = GroupCommitter(database)
         executions = ExecutionRepository(database, committer, LEASE)
-        waits = self._make(database, committer, self.name)
+        receptions = Receptions(committer, self.name, LEASE)
+        waits = self._make(database, receptions)
         wait = WaitForEvents(_Service(self._outside, self._chance), waits, ids.new, "http://here")
         handlers = Handlers({"TELL": self._tell}, {}, {}, {"WAIT_EVENTS": wait})
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         programs = Programs(_document, TYPES)
         name = Name(self.name, ids.new())
         instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
+        if self._chance.random() < 0.7:
+            receptions.hand_to(instance)  # else what is complete is due, and found
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
             tasks.create_task(self._start_some(instance))

@@ -1,0 +1,17 @@
+"""Who takes up an execution in the very transaction that lets it go on."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from muster.engine.ports import OwnedExecution
+
+
+class Taker(Protocol):
+    def takes_as(self) -> str | None:
+        """The owner under whose name executions may be claimed now; None: it takes none."""
+        ...
+
+    def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:
+        """Go on with what was claimed under that name, since `asked` by the loop's clock at the earliest.
+        Does not wait for it."""
+        ...

@@ -5,7 +5,6 @@ import pytest
 from api_for_tests import Client
 
 TRIED = [
-    {"id": "a", "type": "KAFKA_PUBLISH", "config": {"topic": "t", "payload": {}}},
     {"id": "a", "type": "EXTERNAL_TASK", "config": {"topic": "t"}},
 ]
 

@@ -186,6 +186,7 @@ TAGS = {
     "schedules": "What starts workflows by the clock.",
     "waits": "What executions wait for, what came close to it, and callbacks.",
     "messages": "What is published to topics of the bus.",
+    "outbox": "Messages on their way to the bus.",
     "streams": "What changes, told as it does.",
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
     "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",

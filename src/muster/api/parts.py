@@ -24,6 +24,7 @@ from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.instances import Instances
 from muster.engine.letters import DeadLetters
+from muster.engine.outbox import OutboxRecords
 from muster.engine.schedules import Scheduling
 from muster.engine.triggering import Triggering
 from muster.kit.changes import Changes
@@ -111,6 +112,7 @@ class Parts:
     waiting: EventWaiting
     bus: Publisher
     intake: Intake
+    outbox: OutboxRecords
     triggers: TriggerLibrary
     triggering: Triggering
     watched: Watched

@@ -27,6 +27,7 @@ from muster.app.incoming import taking_in
 from muster.app.network import whatsapp_hook
 from muster.app.node_handlers import opened_handlers
 from muster.app.plugins import PluginError, load_plugins
+from muster.app.publishing import publishing
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
 from muster.app.storage import CannotOpen
@@ -49,6 +50,7 @@ from muster.store.database import CommitUnknown, Unavailable
 from muster.store.deliveries import DeliveryRepository
 from muster.store.event_wait_records import EventWaitRepository
 from muster.store.instances import InstanceRepository
+from muster.store.outbox_lists import OutboxLists
 from muster.store.sightings import ExecutionSightings
 
 
@@ -105,6 +107,7 @@ async def opened(
             taking_in(ground, definitions, engine, event_waits, wait_metrics)
         )
         watching = await stack.enter_async_context(opened_watching(ground))
+        await stack.enter_async_context(publishing(ground))
         parts = Parts(
             version=version("muster"),
             library=definitions.library,
@@ -129,6 +132,7 @@ async def opened(
             callback_secrets=callback_secrets(settings.callbacks),
             bus=ground.bus,
             intake=watching.intake,
+            outbox=OutboxLists(database),
             triggers=definitions.triggers,
             triggering=incoming.triggering,
             watched=watched_parts(ground),

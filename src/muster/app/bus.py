@@ -1,7 +1,7 @@
 """The bus, put together: Kafka if the settings name brokers, else the embedded one; and who reads events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -67,10 +67,13 @@ def kafka_of(settings: KafkaSettings, instance_id: str) -> "KafkaBus":
     # Here, since it loads Kafka's library.
     from muster.bus.kafka import KafkaBus
 
+    return KafkaBus(client_of(settings, instance_id))
+
+
+def client_of(settings: KafkaSettings, instance_id: str) -> Mapping[str, str]:
+    """What every client of Kafka's is set to."""
     passed = {name: value.get_secret_value() for name, value in settings.client.items()}
-    return KafkaBus(
-        {"client.id": instance_id, **passed, "bootstrap.servers": ",".join(settings.bootstrap_servers)}
-    )
+    return {"client.id": instance_id, **passed, "bootstrap.servers": ",".join(settings.bootstrap_servers)}
 
 
 @asynccontextmanager

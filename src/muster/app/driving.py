@@ -41,7 +41,7 @@ def instance_of(
     settings, clock = ground.settings.engine, ground.clock
     lease = timedelta(seconds=settings.lease)
     executions = ExecutionRepository(
-        ground.database, ground.committer, lease, contexts is not None, ground.starts
+        ground.database, ground.committer, lease, contexts is not None, ground.starts, ground.written
     )
     workflows = StartableWorkflows(definitions.storage.workflows, programs)
     sub_workflow = SubWorkflow(workflows, ChildItems(ground.database))

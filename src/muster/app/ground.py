@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Info, PlatformCollector, ProcessCollector
@@ -15,6 +15,7 @@ from muster.app.settings import Settings
 from muster.app.storage import ANY_TIME, CannotOpen, claimed, migrated, opened_database, sqlite_file
 from muster.app.watched_database import WatchedDatabase
 from muster.engine.bus import BadClient, Bus
+from muster.engine.outbox import Written
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.store.committer import GroupCommitter
@@ -24,7 +25,7 @@ from muster.store.database import Database
 @dataclass(frozen=True, slots=True)
 class Ground:
     """`starts` commits what begins executions, `receipts` the events that waits receive, `committer`
-    everything else; they may be one."""
+    everything else; they may be one. Whoever writes messages into the outbox tells `written`."""
 
     settings: Settings
     database: WatchedDatabase
@@ -36,6 +37,7 @@ class Ground:
     bus: Bus
     registry: CollectorRegistry
     messages: BusMetrics
+    written: Written = field(default_factory=Written)
 
     @property
     def has_engine(self) -> bool:

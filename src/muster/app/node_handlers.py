@@ -10,6 +10,7 @@ from muster.app.network import network_effects, web_client
 from muster.app.wait_metrics import WaitMetrics
 from muster.engine.handlers import Handlers, for_every_type
 from muster.nodes import pure_handlers, wait_handlers
+from muster.nodes.publishing import publish
 from muster.plugin.registry import Plugged
 from muster.store.deliveries import DeliveryRepository
 from muster.store.event_wait_records import EventWaitRepository
@@ -32,7 +33,7 @@ async def opened_handlers(
     ):
         yield for_every_type(
             Handlers(
-                {**effects, **definitions.data.effects, **plugged.effects},
+                {**effects, **definitions.data.effects, "KAFKA_PUBLISH": publish, **plugged.effects},
                 {**pure_handlers(), **plugged.pures},
                 {**wait_handlers(), **plugged.waits},
                 {"WAIT_EVENTS": wait_for_events(settings, web, event_waits, wait_metrics)},

@@ -23,6 +23,7 @@ from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import CommitUnknown, Unavailable
 from muster.store.expired import ExpiredRows
 from muster.store.near_misses import OldNearMisses
+from muster.store.outbox import OldPublished
 from muster.store.schedules import ScheduleRepository
 from muster.store.tables import idempotency_key, node_dedupe
 
@@ -61,7 +62,12 @@ def schedules(ground: Ground, control: Control, library: Library) -> Schedules:
 
 def housekeeping(ground: Ground) -> Loop:
     expiring = [ExpiredRows(ground.database, table) for table in (idempotency_key, node_dedupe)]
-    kept: list[Expiring] = [*expiring, OldNearMisses(ground.database)]
+    published = timedelta(days=ground.settings.publisher.retention_days)
+    kept: list[Expiring] = [
+        *expiring,
+        OldNearMisses(ground.database),
+        OldPublished(ground.database, published),
+    ]
     return Loop("housekeeping", Housekeeping(kept).tidy, TROUBLE)
 
 

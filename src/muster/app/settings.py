@@ -275,6 +275,30 @@ class BusSettings(Group):
     )
 
 
+class PublisherSettings(Group):
+    """How messages of the outbox are published."""
+
+    batch_size: int = Field(
+        default=500, ge=1, le=10_000, description="Messages that are published together at most."
+    )
+    linger: float = Field(
+        default=0.0,
+        ge=0,
+        le=10,
+        description="Seconds that a message waits for others to be published with; they gather without it"
+        " while those before them are under way.",
+    )
+    lease: float = Field(
+        default=10.0,
+        ge=1,
+        le=3_600,
+        description="Seconds after which another instance publishes in place of one that is gone.",
+    )
+    retention_days: float = Field(
+        default=7.0, gt=0, le=3_650, description="Days that published messages stay in the outbox."
+    )
+
+
 class RedisSettings(Group):
     url: SecretStr | None = Field(
         default=None,
@@ -409,6 +433,7 @@ class Settings(Group):
     whatsapp: WhatsAppSettings = WhatsAppSettings()
     kafka: KafkaSettings = KafkaSettings()
     bus: BusSettings = BusSettings()
+    publisher: PublisherSettings = PublisherSettings()
     redis: RedisSettings = RedisSettings()
     ingestion: IngestionSettings = IngestionSettings()
     ruleengine: RuleEngineSettings = RuleEngineSettings()

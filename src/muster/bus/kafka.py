@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from muster.bus.kafka_client import Config, error_of
+from muster.bus.kafka_client import BY_DEFAULT, Config, error_of
 from muster.bus.kafka_member import KafkaMember
 from muster.bus.kafka_producer import KafkaProducer
 from muster.engine.bus import BadClient, BusAway, Outgoing, Place, UnknownTopic
@@ -20,8 +20,6 @@ T = TypeVar("T")
 ASK_SECONDS = 10.0
 CHECK_SECONDS = 3.0  # whoever asks for health does not wait long
 LOOKS = (0.1, 0.3, 0.6)
-# As many as the broker thinks right.
-BY_DEFAULT = -1
 
 log = logging.getLogger("muster.kafka")
 

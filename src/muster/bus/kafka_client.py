@@ -39,6 +39,8 @@ CONSUMER: Config = {
     "allow.auto.create.topics": False,
 }
 
+# As many partitions or copies as the broker thinks right.
+BY_DEFAULT = -1
 TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD}
 NO_TOPIC = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,

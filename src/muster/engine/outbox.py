@@ -1,9 +1,13 @@
 """The outbox: messages that are kept with what they tell of, and published from there."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 from muster.engine.bus import Headers
+from muster.model.stored import Page
 
 
 class Stream(StrEnum):
@@ -29,3 +33,80 @@ class OutgoingMessage:
     reference: str | None = None
     institute_id: str = ""
     stream: Stream = Stream.EXECUTIONS
+
+
+class Written:
+    """Lets who publishes look at once when messages were written in this process. Nothing depends on it: who
+    hears nothing looks every second."""
+
+    def __init__(self) -> None:
+        self._hearing: dict[Stream, Callable[[], None]] = {}
+
+    def hear(self, stream: Stream, hearing: Callable[[], None]) -> None:
+        self._hearing[stream] = hearing
+
+    def tell(self, stream: Stream) -> None:
+        """Messages of this stream were committed."""
+        if hearing := self._hearing.get(stream):
+            hearing()
+
+
+class MessageStatus(StrEnum):
+    """It waits to be published; it is on the bus; the bus does not take it."""
+
+    PENDING = "pending"
+    PUBLISHED = "published"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """A message as people see it: what it says is its reader's affair."""
+
+    id: int
+    message_id: str
+    institute_id: str
+    stream: str
+    seq: int | None
+    topic: str
+    key: bytes | None
+    reference: str | None
+    size: int
+    status: MessageStatus
+    created_at: datetime
+    published_at: datetime | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How a stream stands. `owner` is who publishes it; `problem` is why nobody does."""
+
+    stream: str
+    pending: int
+    oldest: datetime | None
+    published_seq: int
+    owner: str | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WantedMessages:
+    """Which messages a list is to show. None: whichever."""
+
+    stream: Stream | None = None
+    status: MessageStatus | None = None
+    topic: str | None = None
+    reference: str | None = None
+
+
+class OutboxRecords(Protocol):
+    """The outbox, for people to look at."""
+
+    async def list(
+        self, institute_id: str | None, wanted: WantedMessages, page: Page
+    ) -> tuple[Sequence[OutboxEntry], str | None]:
+        """Newest first, and the cursor of the next page. Raises `BadCursor`."""
+        ...
+
+    async def streams(self) -> Sequence[StreamState]: ...

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     ColumnElement,
     Connection,
@@ -21,6 +22,7 @@ from sqlalchemy import (
     Text,
     Update,
     bindparam,
+    case,
     func,
     insert,
     select,
@@ -354,6 +356,42 @@ class Claim:
             return []
         connection.execute(self._changed_where_locked, {**given, "locked": locked})
         return connection.execute(self._as_they_are, {"locked": locked}).all()
+
+
+class Numbering:
+    """Gives the rows that `chosen` finds (it selects their ids, in their order) consecutive numbers in a
+    column, from `first` on, and gives them back. Made once and run often, by one at a time: who runs it holds
+    a lock that keeps others out.
+    """
+
+    def __init__(
+        self, table: Table, chosen: Select[Any], column: str, returning: Sequence[ColumnElement[Any]]
+    ) -> None:
+        key, first = table.c.id, bindparam("first", type_=BigInteger())
+        self._chosen = chosen
+        found = chosen.subquery("found")
+        # Numbered by the statement that chooses: what becomes visible a moment later has to wait.
+        place = func.row_number().over(order_by=found.c.id)
+        numbered = select(found.c.id, place.label("place")).cte("numbered")
+        self._numbered = (
+            update(table)
+            .where(key == numbered.c.id)
+            .values({column: first + numbered.c.place - 1})
+            .returning(*returning)
+        )
+        self._table, self._column, self._returning = table, column, returning
+
+    def run(self, connection: Connection, first: int, **given: object) -> Sequence[Row[Any]]:
+        if connection.dialect.name != "mariadb":
+            return connection.execute(self._numbered, {**given, "first": first}).all()
+        # It has no UPDATE … RETURNING: look, then number what was seen.
+        key, ids = self._table.c.id, connection.scalars(self._chosen, given).all()
+        if not ids:
+            return []
+        places = {identity: first + place for place, identity in enumerate(ids)}
+        changed = update(self._table).where(key.in_(ids)).values({self._column: case(places, value=key)})
+        connection.execute(changed)
+        return connection.execute(select(*self._returning).where(key.in_(ids))).all()
 
 
 def _columns(rows: Rows) -> tuple[str, ...]:

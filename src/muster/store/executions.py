@@ -18,6 +18,7 @@ from sqlalchemy import (
 from muster.engine.journal import Signal
 from muster.engine.node_claims import DoneBefore, NodeClaim, Standing
 from muster.engine.openings import Closing, InVain
+from muster.engine.outbox import OutgoingMessage, Written
 from muster.engine.owned import Begun, NewExecution, OwnedExecution, Progress, StoredCheckpoint
 from muster.engine.ports import Lost, NotWritten
 from muster.engine.state import FINAL, ExecutionStatus
@@ -201,11 +202,12 @@ class ExecutionRepository:
         lease: timedelta,
         light: bool = False,
         starts: GroupCommitter | None = None,
+        written: Written | None = None,
     ) -> None:
         """`light`: what is claimed because it is due comes without its checkpoint. `starts`: by whom starts
-        with keys are written, if they are a single statement."""
+        with keys are written, if they are a single statement. `written` hears of messages that were."""
         self._database, self._committer, self._lease, self._light = database, committer, lease, light
-        self._starts = starts or committer
+        self._starts, self._written = starts or committer, written or Written()
         self._starting, self._starting_once = Starting(lease), Starting(lease, Locks.KEYS)
         self._starting_at_once = StartingAtOnce(lease) if database.dialect_name == "postgresql" else None
         self._progressing = Progressing()
@@ -233,6 +235,8 @@ class ExecutionRepository:
             raise NotWritten(str(away)) from away
         if not mine:
             raise Lost(f"execution {progress.execution_id} is another's")
+        for stream in {each.stream for each in progress.opens if isinstance(each, OutgoingMessage)}:
+            self._written.tell(stream)
 
     async def claim_node(self, claim: NodeClaim) -> Standing | DoneBefore:
         try:

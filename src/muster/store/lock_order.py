@@ -1,6 +1,7 @@
 """The one order in which transactions lock rows, so that no two of them wait for each other:
 
-1. keys of starts, first those of messages, by their hashes; events under business keys, by their ids;
+1. streams of the outbox and their messages, by who publishes them; keys of starts, first those of messages,
+   by their hashes; events under business keys, by their ids;
 2. bulk jobs, then their items, by their ids;
 3. workflows whose limits are counted, by their ids;
 4. executions that have begun, by their ids;

@@ -2,11 +2,12 @@
 
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, select
 
-from muster.engine.bus import Message, Rejected
+from muster.engine.bus import Headers, Message, Outgoing, Rejected
 from muster.engine.letters import LetterKind, LetterStatus
 from muster.engine.ports import NotWritten
 from muster.model.json import Json, JsonObject
@@ -17,6 +18,7 @@ from muster.store.dialect import insert_rows, now
 from muster.store.tables import NAME_LENGTH, dead_letter
 
 D = dead_letter.c
+UNDELIVERABLE = "UNDELIVERABLE"
 
 
 class RejectedMessages:
@@ -51,7 +53,7 @@ def _row(name: str, rejected: Rejected, at: datetime) -> dict[str, object]:
         "source": message.topic,
         "key": name,
         "value": _value(message),
-        "headers": _headers(message),
+        "headers": _headers(message.headers),
         "error_type": rejected.type[:NAME_LENGTH],
         "error_message": made_suitable(rejected.reason),
         "attempts": [],
@@ -68,17 +70,51 @@ def _value(message: Message) -> JsonObject:
         "offset": message.offset,
         "at": message.at.isoformat(),
     }
-    if message.key is not None:
-        found["key"] = readable(message.key)
-    if message.value is not None:
-        found["value"] = readable(message.value)
-    return found
+    return {**found, **_content(message.key, message.value)}
 
 
-def _headers(message: Message) -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class Undelivered:
+    """A message of ours that the bus does not take, and why."""
+
+    id: str
+    message: Outgoing
+    institute_id: str
+    reason: str
+
+
+def write_undelivered(connection: Connection, refused: Sequence[Undelivered], at: datetime) -> None:
+    """A letter for each; whoever writes it sees to it that each is refused once."""
+    insert_rows(connection, dead_letter, [_undelivered(each, at) for each in refused])
+
+
+def _undelivered(refused: Undelivered, at: datetime) -> dict[str, object]:
+    message = refused.message
+    return {
+        "kind": LetterKind.MESSAGE.value,
+        "source": message.topic,
+        "key": refused.id,
+        "value": _content(message.key, message.value),
+        "headers": _headers(message.headers),
+        "error_type": UNDELIVERABLE,
+        "error_message": made_suitable(refused.reason),
+        "attempts": [],
+        "status": LetterStatus.OPEN.value,
+        "institute_id": refused.institute_id,
+        "created_at": at,
+        "resolved_at": None,
+    }
+
+
+def _content(key: bytes | None, value: bytes | None) -> JsonObject:
+    kept = {"key": key, "value": value}
+    return {name: readable(data) for name, data in kept.items() if data is not None}
+
+
+def _headers(headers: Headers) -> JsonObject:
     """By their names; one that comes several times has a list of its values."""
     found: dict[str, list[Json]] = {}
-    for name, value in message.headers:
+    for name, value in headers:
         found.setdefault(made_suitable(name), []).append(readable(value))
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 

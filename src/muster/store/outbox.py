@@ -1,15 +1,19 @@
-"""Writing messages into the outbox, in the transaction of what they tell of."""
+"""Writing messages into the outbox, in the transaction of what they tell of; and removing old ones."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from datetime import timedelta
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, select
 
 from muster.engine.bus import Headers
 from muster.engine.outbox import OutgoingMessage
 from muster.model.json import Json
+from muster.store.database import Database
 from muster.store.dialect import insert_new, now
 from muster.store.tables import outbox_message
+
+M = outbox_message.c
 
 
 def add_messages(connection: Connection, messages: Sequence[OutgoingMessage]) -> None:
@@ -42,3 +46,21 @@ def encode_headers(headers: Headers) -> Json:
 
 def decode_headers(kept: Sequence[tuple[str, str]] | None) -> Headers:
     return tuple((name, b64decode(value)) for name, value in kept or ())
+
+
+class OldPublished:
+    """`engine.housekeeping.Expiring`: messages that were published, or refused, long enough ago."""
+
+    def __init__(self, database: Database, kept_for: timedelta) -> None:
+        self._database, self._kept_for = database, kept_for
+
+    async def forget_expired(self, most: int) -> int:
+        return await self._database.write(lambda connection: self._forget(connection, most))
+
+    def _forget(self, connection: Connection, most: int) -> int:
+        before = now(connection) - self._kept_for
+        old = select(M.id).where(M.published_at < before).order_by(M.published_at).limit(most)
+        ids = sorted(connection.scalars(old))
+        if ids:
+            connection.execute(delete(outbox_message).where(M.id.in_(ids)))
+        return len(ids)

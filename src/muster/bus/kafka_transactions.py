@@ -1,0 +1,241 @@
+"""`engine.publishing.Channel` on Kafka: a batch and its marker in one transaction.
+
+Everything here runs on a thread of its own, since the client blocks; one call after the other.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Message as Record
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from muster.bus.kafka_client import (
+    BY_DEFAULT,
+    NO_TOPIC,
+    PRODUCER,
+    PRODUCER_ALWAYS,
+    TOO_LARGE,
+    Config,
+    error_of,
+)
+from muster.bus.kafka_markers import MARKERS, read_marker
+from muster.engine.bus import BusAway
+from muster.engine.publishing import Queued, Unpublishable
+
+T = TypeVar("T")
+
+ASK_SECONDS = 10.0
+# One call, and how long a call is repeated that may be.
+CALL_SECONDS = 5.0
+PATIENCE = 40.0
+FULL_SECONDS = 0.05
+# Not every broker has heard of a topic that was just made.
+LOOKS = (0.1, 0.3, 0.6)
+# A producer that is gone holds others up for so long at most, since nobody reads past its transaction.
+TRANSACTION_MS = 10_000
+# Nobody else's topic: what is in it counts for ever, and only the last of each stream.
+COMPACTED = {"cleanup.policy": "compact"}
+
+log = logging.getLogger("muster.kafka")
+
+
+class KafkaChannels:
+    """`engine.publishing.Channels`. `client` is what every client of Kafka's is set to."""
+
+    def __init__(self, client: Config) -> None:
+        self._client = client
+        self._known: set[str] = set()
+
+    def open(self, name: str) -> "KafkaChannel":
+        return KafkaChannel(self._client, name, self._known)
+
+
+class KafkaChannel:
+    """`known` are topics that are there, as far as anybody here knows."""
+
+    def __init__(self, client: Config, name: str, known: set[str]) -> None:
+        self._client, self._name, self._known = client, name, known
+        self._thread = ThreadPoolExecutor(1, "kafka-publisher")
+        self._producer: Producer | None = None
+
+    async def begin(self) -> int:
+        return await self._run(self._begin)
+
+    async def send(self, batch: Sequence[Queued]) -> None:
+        await self._run(lambda: self._send(batch))
+
+    async def close(self) -> None:
+        """Whatever it was about to do, who comes next keeps it from doing so."""
+        self._thread.submit(self._close)
+        self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except KafkaException as error:
+            found = error_of(error)
+            raise BusAway(str(error) if found is None else found.str()) from error
+
+    # --- on its thread ------------------------------------------------------------------------------
+
+    def _begin(self) -> int:
+        self._make_markers()
+        config = {**PRODUCER, **self._client, **PRODUCER_ALWAYS, **_transactional(self._name)}
+        self._producer = Producer(config, logger=log)
+        # From here on nobody else's transaction of this name comes to anything.
+        _persistently(self._producer.init_transactions)
+        return read_marker(self._client, self._name)
+
+    def _send(self, batch: Sequence[Queued]) -> None:
+        producer = self._producer
+        assert producer is not None, "it has begun"
+        wanted = [queued for queued in batch if not queued.refused]
+        self._look_for_topics(wanted)
+        reports = Reports()
+        producer.begin_transaction()
+        try:
+            for queued in wanted:
+                _produce(producer, queued, reports)
+            _produce_marker(producer, self._name, batch[-1].seq, reports)
+            _commit(producer, reports)
+        except Aborting as aborting:
+            # Only once it is confirmed that nothing of it is there, it may be sent again.
+            _persistently(producer.abort_transaction)
+            self._known.clear()  # a topic may have gone
+            if not aborting.is_refusal:
+                raise BusAway(str(aborting)) from aborting
+            alone = len(wanted) == 1
+            raise Unpublishable({wanted[0].seq: str(aborting)} if alone else {}) from aborting
+
+    def _look_for_topics(self, wanted: Sequence[Queued]) -> None:
+        """The client itself would look for half a minute. Raises `Unpublishable`."""
+        for pause in (*LOOKS, None):
+            missing = {queued.message.topic for queued in wanted} - self._known
+            if not missing:
+                return
+            assert self._producer is not None, "it has begun"
+            self._known |= set(self._producer.list_topics(timeout=ASK_SECONDS).topics)
+            missing -= self._known
+            if missing and pause is None:
+                raise Unpublishable(
+                    {
+                        queued.seq: f"Kafka has no topic {queued.message.topic!r}"
+                        for queued in wanted
+                        if queued.message.topic in missing
+                    }
+                )
+            if missing and pause is not None:
+                time.sleep(pause)
+
+    def _make_markers(self) -> None:
+        if MARKERS in self._known:
+            return
+        admin = AdminClient(dict(self._client), logger=log)
+        if MARKERS not in admin.list_topics(timeout=ASK_SECONDS).topics:
+            new = NewTopic(MARKERS, 1, BY_DEFAULT, config=COMPACTED)
+            [made] = admin.create_topics([new], request_timeout=ASK_SECONDS).values()
+            try:
+                made.result()
+            except KafkaException as error:
+                found = error_of(error)
+                if found is None or found.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise
+        self._known.add(MARKERS)
+
+    def _close(self) -> None:
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer = None
+
+
+class Aborting(Exception):
+    """The transaction cannot be committed, and has to be aborted. `is_refusal`: a message of it is to
+    blame."""
+
+    def __init__(self, error: KafkaError) -> None:
+        super().__init__(error.str())
+        self.is_refusal = error.code() in TOO_LARGE | NO_TOPIC
+
+
+class Reports:
+    """What became of messages, as the client tells it."""
+
+    def __init__(self) -> None:
+        self.refusal: KafkaError | None = None
+
+    def __call__(self, error: KafkaError | None, record: Record) -> None:
+        if error is not None and error.code() in TOO_LARGE | NO_TOPIC:
+            self.refusal = self.refusal or error
+
+
+def _transactional(name: str) -> Config:
+    return {
+        "transactional.id": name,
+        "transaction.timeout.ms": TRANSACTION_MS,
+        # A message has no more time than its transaction.
+        "delivery.timeout.ms": TRANSACTION_MS,
+    }
+
+
+def _produce(producer: Producer, queued: Queued, reports: Reports) -> None:
+    message = queued.message
+    _put(
+        producer,
+        lambda: producer.produce(
+            message.topic, message.value, message.key, headers=list(message.headers), on_delivery=reports
+        ),
+    )
+
+
+def _produce_marker(producer: Producer, name: str, seq: int, reports: Reports) -> None:
+    marker = str(seq).encode()
+    _put(producer, lambda: producer.produce(MARKERS, marker, name.encode(), partition=0, on_delivery=reports))
+
+
+def _put(producer: Producer, produce: Callable[[], None]) -> None:
+    """Raises `Aborting`: what the client has not taken would be missing from a commit that succeeds."""
+    while True:
+        try:
+            produce()
+        except BufferError:
+            producer.poll(FULL_SECONDS)
+        except KafkaException as error:
+            found = error_of(error)
+            if found is None or found.fatal():
+                raise
+            raise Aborting(found) from error
+        else:
+            return
+
+
+def _commit(producer: Producer, reports: Reports) -> None:
+    """A commit whose answer is late is asked for again: it must not be aborted, since it may have happened.
+    Raises `Aborting`."""
+    try:
+        _persistently(producer.commit_transaction)
+    except KafkaException as error:
+        found = error_of(error)
+        if found is None or not found.txn_requires_abort():
+            raise
+        raise Aborting(reports.refusal or found) from error
+
+
+def _persistently(call: Callable[[float], object]) -> None:
+    """Only for calls that may be repeated until they are through: begin, commit and abort."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            call(CALL_SECONDS)
+        except KafkaException as error:
+            found = error_of(error)
+            if found is None or not found.retriable() or time.monotonic() > until:
+                raise
+            log.warning("a transaction takes long: %s", found.str())
+        else:
+            return

@@ -1,0 +1,78 @@
+"""KAFKA_PUBLISH at work: the message goes into the outbox with the row that says that the node is done."""
+
+import json
+
+from muster.definitions.formats import topic_flaw
+from muster.engine.bus import Headers
+from muster.engine.handlers import Call, Done
+from muster.engine.outbox import OutgoingMessage
+from muster.engine.state import Failure
+from muster.model.json import Json, JsonObject
+from muster.nodes.resolved import BadParameter, object_of, text_of
+
+# As large as the bus takes them by default, with room for what goes along.
+MOST_BYTES = 1_000_000
+MESSAGE_ID = "X-Message-ID"
+EXECUTION_ID = "X-Workflow-Instance-ID"
+STEP_ID = "X-Step-ID"
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+async def publish(params: JsonObject, call: Call) -> Done | Failure:
+    """One message. It is published once, if and only if what this answers is kept."""
+    if params.get("schema") is not None:
+        return Failure("NotAvailable", "messages with a `schema` cannot be published here yet")
+    try:
+        message = message_of(params, call)
+    except BadParameter as bad:
+        return Failure("BadParameter", str(bad))
+    if message.value is not None and len(message.value) > MOST_BYTES:
+        told = f"the message has {len(message.value)} bytes, where at most {MOST_BYTES} are published"
+        return Failure("TooLarge", told)
+    output: JsonObject = {"messageId": message.id, "topic": message.topic}
+    return Done(output, opens=(message,))
+
+
+def message_of(params: JsonObject, call: Call) -> OutgoingMessage:
+    """Raises `BadParameter`."""
+    identity, key = call.opening_id(), text_of(params.get("key"), "key")
+    told = {MESSAGE_ID: identity, EXECUTION_ID: call.execution_id, STEP_ID: call.node_id}
+    return OutgoingMessage(
+        identity,
+        _topic(params.get("topic")),
+        _bytes(_text(params["payload"]), "payload") if "payload" in params else None,
+        None if key is None else _bytes(key, "key"),
+        headers_of(params.get("headers"), told),
+        institute_id=call.institute_id,
+    )
+
+
+def headers_of(given: Json, always: dict[str, str]) -> Headers:
+    """The author's headers, and what is always told beside them. Raises `BadParameter`."""
+    own = {name: text_of(value, f"headers.{name}") for name, value in object_of(given, "headers").items()}
+    told = {**always, **{name: text for name, text in own.items() if text is not None}}
+    return tuple((name, _bytes(text, f"headers.{name}")) for name, text in told.items())
+
+
+def _topic(given: Json) -> str:
+    topic = text_of(given, "topic")
+    if not topic:
+        raise BadParameter("`topic` is nothing, where the name of a topic was expected")
+    if (flaw := topic_flaw(topic)) is not None:
+        raise BadParameter(f"`topic`: {flaw}")
+    return topic
+
+
+def _text(payload: Json) -> str:
+    try:
+        return _encode(payload)
+    except ValueError:
+        raise BadParameter("`payload` holds NaN or infinity, which JSON does not have") from None
+
+
+def _bytes(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise BadParameter(f"`{name}` holds half a surrogate pair, which is no text") from None

@@ -1,0 +1,233 @@
+"""Streams of the outbox: who has them, what is next, and what was published.
+
+All of it happens under the lock of the stream's row, by whoever has its fence. What is written into the
+outbox meanwhile waits for nobody.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
+
+from muster.engine.bus import Outgoing
+from muster.engine.outbox import Stream
+from muster.engine.ports import NotWritten
+from muster.engine.publishing import Held, Overtaken, Queued, Standing
+from muster.store.committer import TROUBLE
+from muster.store.database import Database, Work
+from muster.store.dialect import Numbering, insert_new, now
+from muster.store.message_letters import Undelivered, write_undelivered
+from muster.store.outbox import decode_headers
+from muster.store.tables import outbox_message, outbox_stream
+
+T = TypeVar("T")
+M = outbox_message.c
+S = outbox_stream.c
+# A lease is prolonged once this part of it is over.
+PROLONGED_AFTER = 3
+
+OF_STREAM = select(outbox_stream).where(S.stream == bindparam("of_stream"))
+FENCED = OF_STREAM.where(S.fence == bindparam("under")).with_for_update()
+STANDING = select(S.fence, S.next_seq, S.published_seq).where(S.stream == bindparam("of_stream"))
+MESSAGE: tuple[ColumnElement[Any], ...] = (M.seq, M.topic, M.key, M.headers, M.value, M.created_at, M.error)
+WAITING = (
+    select(M.id)
+    .where(M.stream == bindparam("of_stream"), M.seq.is_(None), M.published_at.is_(None))
+    .order_by(M.id)
+    .limit(bindparam("most"))
+)
+NUMBERING = Numbering(outbox_message, WAITING, "seq", MESSAGE)
+BETWEEN = (M.stream == bindparam("of_stream"), M.seq > bindparam("after"), M.seq <= bindparam("up_to"))
+WITH_PLACES = select(*MESSAGE).where(*BETWEEN).order_by(M.seq).limit(bindparam("most"))
+UNMARKED = (*BETWEEN, M.published_at.is_(None))
+REFERENCES = select(M.reference).where(*UNMARKED, M.reference.is_not(None)).order_by(M.reference)
+MARKED = update(outbox_message).where(*UNMARKED).values(published_at=bindparam("at"))
+
+
+class Senders(Protocol):
+    """Who is told, in the same transaction, what became of messages: those that had a reference, by it. Each
+    is told once. Rows of executions are not to be locked here."""
+
+    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> None: ...
+
+    def refused(self, connection: Connection, reasons: Mapping[str, str], at: datetime) -> None: ...
+
+
+class Nobody:
+    """`Senders` that need not be told."""
+
+    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> None:
+        return
+
+    def refused(self, connection: Connection, reasons: Mapping[str, str], at: datetime) -> None:
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class Lessee:
+    """Who leases streams. What belongs to owners whose names begin with `earlier` belongs to nobody: they
+    were this one before."""
+
+    owner: str
+    earlier: str
+    lease: timedelta
+
+    def may_have(self, row: Row[Any], at: datetime) -> bool:
+        free = row.owner is None or row.lease_until is None or row.lease_until < at
+        return free or row.owner.startswith(self.earlier)
+
+
+class OutboxStreamRepository:
+    """`engine.publishing.OutboxStreams` on a database."""
+
+    def __init__(self, database: Database, lessee: Lessee, senders: Senders | None = None) -> None:
+        self._database, self._lessee, self._senders = database, lessee, senders or Nobody()
+
+    async def lease(self, stream: Stream) -> Held | None:
+        return await self._write(lambda connection: lease(connection, stream, self._lessee))
+
+    async def standing(self, stream: Stream) -> Standing:
+        def work(connection: Connection) -> Standing:
+            row = connection.execute(STANDING, {"of_stream": stream}).one()
+            return Standing(row.fence, row.next_seq, row.published_seq)
+
+        return await self._read(work)
+
+    async def turn(self, held: Held, last: int, most: int) -> Sequence[Queued]:
+        def work(connection: Connection) -> Sequence[Queued]:
+            row = locked(connection, held)
+            mark_published(connection, held.stream, row.published_seq, last, self._senders)
+            batch = _next(connection, row, last, most)
+            _keep(connection, row, last, batch, self._lessee.lease)
+            return batch
+
+        return await self._write(work)
+
+    async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
+        def work(connection: Connection) -> None:
+            locked(connection, held)
+            refused = select(M.id, M.seq).where(M.stream == held.stream, M.seq.in_(sorted(reasons)))
+            found = {row.id: reasons[row.seq] for row in connection.execute(refused)}
+            give_up(connection, found, self._senders)
+
+        await self._write(work)
+
+    async def stop(self, held: Held, problem: str) -> None:
+        stopped = update(outbox_stream).where(S.stream == held.stream, S.fence == held.fence)
+        await self._write(lambda connection: connection.execute(stopped.values(problem=problem)))
+
+    async def release(self, held: Held) -> None:
+        left = update(outbox_stream).where(S.stream == held.stream, S.fence == held.fence)
+        await self._write(lambda connection: connection.execute(left.values(owner=None, lease_until=None)))
+
+    async def _write(self, work: Work[T]) -> T:
+        try:
+            return await self._database.write(work)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
+
+    async def _read(self, work: Work[T]) -> T:
+        try:
+            return await self._database.read(work, single=True)
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
+
+
+def lease(connection: Connection, stream: Stream, lessee: Lessee) -> Held | None:
+    """Raise the fence, unless somebody else has the stream."""
+    row = lock_stream(connection, stream)
+    at = now(connection)
+    if not lessee.may_have(row, at):
+        return None
+    held = Held(stream, row.name, row.fence + 1)
+    taken = {"fence": held.fence, "owner": lessee.owner, "lease_until": at + lessee.lease}
+    connection.execute(update(outbox_stream).where(S.stream == stream).values(taken))
+    return held
+
+
+def lock_stream(connection: Connection, stream: Stream) -> Row[Any]:
+    """The stream's row, made if there is none."""
+    found = OF_STREAM.with_for_update()
+    row = connection.execute(found, {"of_stream": stream}).one_or_none()
+    if row is None:
+        name = f"muster.{stream}.{uuid4().hex}"
+        new = {"stream": stream.value, "name": name, "next_seq": 1, "published_seq": 0, "fence": 0}
+        insert_new(connection, outbox_stream, [new], ("stream",))
+        row = connection.execute(found, {"of_stream": stream}).one()
+    return row
+
+
+def locked(connection: Connection, held: Held) -> Row[Any]:
+    """The stream's row, if the fence is still this one. Raises `Overtaken`."""
+    row = connection.execute(FENCED, {"of_stream": held.stream, "under": held.fence}).one_or_none()
+    if row is None:
+        raise Overtaken(f"the stream {held.stream} is another's")
+    return row
+
+
+def mark_published(connection: Connection, stream: Stream, after: int, up_to: int, senders: Senders) -> None:
+    """Mark what was published, and tell those who wait for that."""
+    if up_to <= after:
+        return
+    at, span = now(connection), {"of_stream": stream, "after": after, "up_to": up_to}
+    references = connection.scalars(REFERENCES, span).all()
+    connection.execute(MARKED, {**span, "at": at})
+    if references:
+        senders.published(connection, [each for each in references if each is not None], at)
+
+
+def _next(connection: Connection, row: Row[Any], last: int, most: int) -> list[Queued]:
+    """What was given a place before comes first: whoever did so may have died over it."""
+    given = {"of_stream": row.stream, "most": most}
+    if row.next_seq - 1 > last:
+        span = {**given, "after": last, "up_to": row.next_seq - 1}
+        return [_queued(found) for found in connection.execute(WITH_PLACES, span)]
+    numbered = NUMBERING.run(connection, row.next_seq, **given)
+    return sorted(map(_queued, numbered), key=lambda queued: queued.seq)
+
+
+def _keep(
+    connection: Connection, row: Row[Any], last: int, batch: Sequence[Queued], lease: timedelta
+) -> None:
+    """Note what has changed of the stream; where nothing has, and the lease is fresh, nothing is written."""
+    at = now(connection)
+    next_seq = max([row.next_seq, *(queued.seq + 1 for queued in batch)])
+    fresh = row.lease_until is not None and row.lease_until > at + lease - lease / PROLONGED_AFTER
+    if fresh and row.problem is None and (next_seq, last) == (row.next_seq, row.published_seq):
+        return
+    kept = {"next_seq": next_seq, "published_seq": last, "lease_until": at + lease, "problem": None}
+    connection.execute(update(outbox_stream).where(S.stream == row.stream).values(kept))
+
+
+def _queued(row: Row[Any]) -> Queued:
+    message = Outgoing(row.topic, row.value, row.key, decode_headers(row.headers))
+    return Queued(row.seq, message, row.created_at, row.error is not None)
+
+
+def give_up(connection: Connection, reasons: Mapping[int, str], senders: Senders) -> None:
+    """Keep messages, by the ids of their rows, as dead letters, and tell those who wait for them."""
+    at = now(connection)
+    rows = connection.execute(
+        select(outbox_message).where(M.id.in_(sorted(reasons)), M.published_at.is_(None)).with_for_update()
+    ).all()
+    for row in rows:
+        refused = update(outbox_message).where(M.id == row.id)
+        connection.execute(refused.values(published_at=at, error=reasons[row.id]))
+    write_undelivered(
+        connection,
+        [
+            Undelivered(
+                row.message_id,
+                Outgoing(row.topic, row.value, row.key, decode_headers(row.headers)),
+                row.institute_id,
+                reasons[row.id],
+            )
+            for row in rows
+        ],
+        at,
+    )
+    if told := {row.reference: reasons[row.id] for row in rows if row.reference is not None}:
+        senders.refused(connection, told, at)

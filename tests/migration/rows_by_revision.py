@@ -580,6 +580,23 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0031_boards": [],
+    "0032_external_tasks": [
+        (
+            "external_task",
+            {
+                "id": "x1",
+                "execution_id": "e1",
+                "node_id": "a",
+                "visit": 1,
+                "workflow_id": "w1",
+                "topic": "charge",
+                "priority": 0,
+                "status": "OPEN",
+                "variables": "{}",
+                "created_at": TIME,
+            },
+        ),
+    ],
 }
 
 

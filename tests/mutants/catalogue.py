@@ -15,6 +15,7 @@ IN_CACHE = "tests/contract/test_durability_in_a_cache.py"
 CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 EVENT_WAITS = "tests/contract/test_event_waits.py"
 BUS = "tests/contract/test_bus_conformance.py"
+EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -54,6 +55,41 @@ FIRST = [
 
 MUTANTS = [
     *FIRST,
+    Mutant(
+        "a task that is answered is nobody's any more",
+        "engine/external_tasks.py",
+        "    if not is_open(task, now):\n",
+        "    if False:\n",
+        f"{EXTERNAL_TASKS} two_completions and sqlite",
+    ),
+    Mutant(
+        "a task is answered by who has it",
+        "engine/external_tasks.py",
+        "    if task.worker_id != report.worker:\n",
+        "    if False:\n",
+        f"{EXTERNAL_TASKS} holder_alone and sqlite",
+    ),
+    Mutant(
+        "a lock that is over",
+        "engine/external_tasks.py",
+        "    if not _is_locked(task, now):\n",
+        "    if False:\n",
+        f"{EXTERNAL_TASKS} lock_is_over and sqlite",
+    ),
+    Mutant(
+        "a task that another worker has",
+        "store/external_tasks.py",
+        "        or_(X.lock_until.is_(None), X.lock_until <= at),\n",
+        "",
+        f"{EXTERNAL_TASKS} each_task_has_one and sqlite",
+    ),
+    Mutant(
+        "a task and its answer are one",
+        "store/external_tasks.py",
+        "        give(connection, answers)\n",
+        "",
+        f"{EXTERNAL_TASKS} goes_on_elsewhere and sqlite",
+    ),
     Mutant(
         "the key of a start",
         "store/once.py",

@@ -1,22 +1,6 @@
 """What nobody can run here fails with a reason, and takes nobody down."""
 
-import pytest
-
 from api_for_tests import Client
-
-TRIED = [
-    {"id": "a", "type": "EXTERNAL_TASK", "config": {"topic": "t"}},
-]
-
-
-@pytest.mark.parametrize("node", TRIED, ids=lambda node: str(node["type"]))
-async def test_a_node_that_cannot_be_run_here_fails_with_a_reason(
-    client: Client, node: dict[str, object]
-) -> None:
-    document = {"workflow": {"name": "Early", "key": "early", "nodes": [node]}}
-    assert (await client.post("/api/workflow", json=document)).status_code == 201
-    answer = (await client.post("/api/workflow/execute?wait=60", json={"key": "early"})).json()
-    assert (answer["status"], answer["error"]["type"]) == ("FAILED", "NotAvailable")
 
 
 async def test_a_compensation_that_cannot_be_run_here_is_said_in_the_error(client: Client) -> None:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from muster.api.answers import refusal
 from muster.api.auth import AuthError
 from muster.api.bodies import BodyLimits
+from muster.api.camunda.told import PREFIX, error_told
 from muster.api.describe import openapi_document
 from muster.api.direct import Direct, Handler
 from muster.api.frame import Frame
@@ -32,10 +33,13 @@ from muster.api.routes import (
     dead_letters,
     deliveries,
     diagrams,
+    engine_rest,
+    engine_rest_lists,
     execution_actions,
     execution_batches,
     executions,
     expressions,
+    external_tasks,
     firing,
     health,
     idempotency,
@@ -93,6 +97,9 @@ _WEB = (
     expressions,
     tokens,
     approvals,
+    external_tasks,
+    engine_rest,
+    engine_rest_lists,
     waits,
     audit,
     instances,
@@ -155,7 +162,17 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
     found[NotWritten] = _not_written(parts.unavailable)
     found.update(dict.fromkeys(parts.unavailable, _unavailable))
     found.update(dict.fromkeys(parts.unknown, _unknown))
-    return found
+    return {kind: _in_their_words(handler) for kind, handler in found.items()}
+
+
+def _in_their_words(handler: Handler) -> Handler:
+    """Whoever speaks Camunda's protocol is refused in it."""
+
+    async def worded(request: Request, error: Any) -> Response:
+        response = await handler(request, error)
+        return error_told(response) if request.url.path.startswith(PREFIX) and response.body else response
+
+    return worded
 
 
 def _answering(translate: Callable[[Any], Refused]) -> Handler:

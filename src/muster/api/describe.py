@@ -23,6 +23,8 @@ from muster.api import (
     trigger_shapes,
     wait_shapes,
 )
+from muster.api.camunda import bodies as camunda_bodies
+from muster.api.camunda import told as camunda_told
 from muster.api.problems import MEANINGS, MEDIA_TYPE, Code
 from muster.model.access import Role
 from muster.watch.graph import DOCUMENT
@@ -39,6 +41,9 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     topics.ExecutionsChanged,
     letter_shapes.Redrive,
     approval_shapes.Decide,
+    *camunda_bodies.BODIES,
+    camunda_told.CamundaTask,
+    camunda_told.CamundaError,
     *bulk_shapes.BODIES,
     *idempotency_shapes.BODIES,
     *schedule_shapes.BODIES,
@@ -191,6 +196,7 @@ TAGS = {
     "dead letters": "What could not be brought to its end: to be tried again, or let be.",
     "bulk jobs": "Actions on many at once: they go on when the caller is gone, with a result for every item.",
     "approvals": "What people are asked to decide.",
+    "external tasks": "Work for workers elsewhere, which they fetch as from Camunda 7.",
     "deliveries": "Messages to people, and what became of them.",
     "diagrams": "Definitions drawn.",
     "node templates": "Node configs that several nodes share.",

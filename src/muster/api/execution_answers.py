@@ -27,7 +27,12 @@ from muster.nodes.event_waiting import WaitLists
 
 UNDER_WAY = WAITS | {NodeStatus.RUNNING, NodeStatus.PAUSED, NodeStatus.RETRYING}
 ASKED = {SignalKind.HOLD: "pause", SignalKind.RELEASE: "resume", SignalKind.CANCEL: "cancel"}
-KINDS = {"APPROVAL": "approval", "SUB_WORKFLOW": "sub_workflow", "WAIT_EVENTS": "events"}
+KINDS = {
+    "APPROVAL": "approval",
+    "EXTERNAL_TASK": "task",
+    "SUB_WORKFLOW": "sub_workflow",
+    "WAIT_EVENTS": "events",
+}
 
 
 async def whole_of(

@@ -167,8 +167,9 @@ class NodePage(Shape):
 
 
 class WaitItem(Shape):
-    """What an execution is parked on. `id` is that of the approval, of the child execution, or of the wait
-    for events; of a doubt, the key of the effect. What is said of events is null for others."""
+    """What an execution is parked on. `id` is that of the approval, of the task, of the child execution,
+    or of the wait for events; of a doubt, the key of the effect. What is said of events is null for
+    others."""
 
     id: str | None
     node_id: str

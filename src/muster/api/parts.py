@@ -36,6 +36,7 @@ from muster.model.stored import AuditRecord, Page
 from muster.nodes.approving import Approving
 from muster.nodes.event_waiting import EventWaiting
 from muster.nodes.ports import Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
+from muster.nodes.working import Working
 from muster.watch.intake import Intake
 
 
@@ -110,6 +111,7 @@ class Parts:
     instances: Instances
     approving: Approving
     waiting: EventWaiting
+    working: Working
     bus: Publisher
     intake: Intake
     outbox: OutboxRecords

@@ -21,6 +21,7 @@ from muster.app.definitions import opened_definitions
 from muster.app.engine import running_engine
 from muster.app.engine_metrics import EngineMetrics
 from muster.app.event_waits import callback_secrets, receptions_of
+from muster.app.external_tasks import Offers, offering_tasks
 from muster.app.ground import opened_ground
 from muster.app.health import checks
 from muster.app.incoming import taking_in
@@ -95,7 +96,8 @@ async def opened(
         changes, streams = Changes(), Streams(settings.api.streams)
         instances = InstanceRepository(database)
         shared = await stack.enter_async_context(shared_cache(settings.redis, registry))
-        observer = Several(Announcing(changes), metrics)
+        offers = Offers()
+        observer = Several(Announcing(changes), metrics, offers)
         engine = await stack.enter_async_context(
             running_engine(ground, definitions, handlers, observer, instances, shared)
         )
@@ -108,6 +110,7 @@ async def opened(
         )
         watching = await stack.enter_async_context(opened_watching(ground))
         await stack.enter_async_context(publishing(ground))
+        working = await stack.enter_async_context(offering_tasks(database, offers, engine.control.look_now))
         parts = Parts(
             version=version("muster"),
             library=definitions.library,
@@ -129,6 +132,7 @@ async def opened(
             instances=instances,
             approving=Approving(ApprovalRepository(database), engine.control.look_now),
             waiting=incoming.waiting,
+            working=working,
             callback_secrets=callback_secrets(settings.callbacks),
             bus=ground.bus,
             intake=watching.intake,
@@ -158,6 +162,7 @@ async def opened(
             watching.retire()
             engine.retire()
             streams.close()
+            working.close()
 
         yield House(create_api(parts), definitions.library, engine.control, engine.following, retire)
 

@@ -189,6 +189,8 @@ def _by_on_error(
     if target is None and node.on_error != "continue":
         return _fail(state, token, failure)
     error: JsonObject = {"node": token.node, "type": failure.type, "message": failure.message}
+    if failure.details is not None:
+        error["details"] = failure.details
     after = state._replace(context={**state.context, "_error": error})
     if target is None:
         return _leave(graph, facts, after, token, now)

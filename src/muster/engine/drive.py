@@ -18,6 +18,7 @@ from muster.engine.attempt import Attempts, Settled
 from muster.engine.codec import encode
 from muster.engine.dedupe import settles
 from muster.engine.doubt import BEGUN
+from muster.engine.external_tasks import ExternalTaskOpening
 from muster.engine.handlers import Done, Reported, Suspend
 from muster.engine.journal import COMPENSATION, JournalRow
 from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
@@ -384,8 +385,10 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
 
 
 def _until(opening: Opening, due: datetime | None) -> Opening:
-    """What is asked of people, with the time until when they may answer."""
-    return replace(opening, expires_at=due) if isinstance(opening, ApprovalOpening) else opening
+    """What is asked of people and workers, with the time until when they may answer."""
+    if isinstance(opening, ApprovalOpening | ExternalTaskOpening):
+        return replace(opening, expires_at=due)
+    return opening
 
 
 def _deadline(live: Live, run: Run, settled: Settled) -> datetime | None:

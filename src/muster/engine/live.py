@@ -193,6 +193,8 @@ class Live:
         """Keep a failed attempt with those before it, and answer the error as the journal has it: of what
         failed several times, every attempt."""
         told: JsonObject = {"type": failure.type, "message": failure.message}
+        if failure.details is not None:
+            told["details"] = failure.details
         history = self.failures.setdefault((node, visit), [])
         history.append({"attempt": attempt, "at": at.isoformat(), **told})
         del history[:-MOST_FAILURES]
@@ -454,9 +456,15 @@ def _failures_of(row: JournalRow) -> list[JsonObject]:
     return [{"attempt": row.attempt, "at": at, "type": error.get("type"), "message": error.get("message")}]
 
 
+def _failure_of(error: JsonObject) -> Failure:
+    details = error.get("details")
+    given = details if isinstance(details, dict) else None
+    return Failure(str(error["type"]), str(error["message"]), details=given)
+
+
 def _event_of(row: JournalRow) -> Event | None:
     """What a journal row says has happened."""
-    failure = Failure(str(row.error["type"]), str(row.error["message"])) if row.error else None
+    failure = _failure_of(row.error) if row.error else None
     if row.item_key == COMPENSATION:
         return Undone(row.node, row.visit, failure)
     if is_in_doubt(row):

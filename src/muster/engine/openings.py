@@ -1,4 +1,4 @@
-"""What visits open and close, with the row that says that they wait: executions, approvals, events."""
+"""What visits open and close, with the row that says that they wait: executions, approvals, tasks, events."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from muster.engine.commands import CommandFailed, CommandLetter, CommandOpening
 from muster.engine.event_waits import Plan, TopicFields, WaitKey
+from muster.engine.external_tasks import ExternalTaskOpening
 from muster.engine.node_claims import NodeDone, NodeReleased
 from muster.engine.outbox import OutgoingMessage
 from muster.model.json import Json, JsonObject
@@ -119,6 +120,7 @@ Opening: TypeAlias = (
     | CommandOpening
     | CommandFailed
     | CommandLetter
+    | ExternalTaskOpening
 )
 
 

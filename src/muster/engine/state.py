@@ -66,7 +66,8 @@ class Token(NamedTuple):
 class Failure:
     """Why a node failed. `retryable` is the handler's word; the node's policy may still say no. `unsure`: it
     may have done all the same what it was to do. `keeps_open` names what it has
-    opened: if it is tried again, that stays, and an answer to it comes before the next attempt."""
+    opened: if it is tried again, that stays, and an answer to it comes before the next attempt. `details` are
+    for the node that handles it."""
 
     type: str
     message: str
@@ -74,6 +75,7 @@ class Failure:
     retry_after: float | None = None
     unsure: bool = False
     keeps_open: str = ""
+    details: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)

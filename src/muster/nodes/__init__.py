@@ -66,4 +66,8 @@ def pure_handlers() -> Mapping[str, Pure]:
 
 def wait_handlers() -> Mapping[str, Wait]:
     """What parks the nodes that need nothing of the outside, by their types' names in upper case."""
-    return {"DELAY": delay.delay, "APPROVAL": approval.approval}
+    return {
+        "DELAY": delay.delay,
+        "APPROVAL": approval.approval,
+        "EXTERNAL_TASK": external_task.external_task,
+    }

@@ -6,7 +6,8 @@
 3. workflows whose limits are counted, by their ids;
 4. executions that have begun, by their ids;
 5. executions that are queued, each only by who holds what it waits for: its limit's workflow, or its parent;
-6. what belongs to an execution (journal, signals, children, limits, approvals, dead letters), under its lock;
+6. what belongs to an execution (journal, signals, children, limits, approvals, tasks,
+   dead letters), under its lock;
 7. where the next message of a partition of the bus is to be put, by topic and partition.
 
 What a transaction will touch is looked up before anything is locked. If it turns out to have changed by the

@@ -7,6 +7,7 @@ from typing import assert_never
 from sqlalchemy import Connection
 
 from muster.engine.commands import CommandFailed, CommandLetter, CommandOpening
+from muster.engine.external_tasks import ExternalTaskOpening
 from muster.engine.node_claims import NodeDone, NodeReleased
 from muster.engine.openings import (
     ApprovalOpening,
@@ -23,6 +24,7 @@ from muster.engine.owned import Progress
 from muster.engine.sizes import too_large
 from muster.model.approval import ApprovalStatus
 from muster.model.aside import asides_in
+from muster.model.external_task import TaskStatus
 from muster.store.approvals import close_approvals, open_approvals, visits_asking
 from muster.store.child_ends import Ended, close_children, tell_parents, visits_with_children
 from muster.store.children import open_children, open_list
@@ -39,6 +41,7 @@ from muster.store.event_waits import (
     visits_awaiting_events,
     write_event_waits,
 )
+from muster.store.external_tasks import close_tasks, open_tasks, visits_offering
 from muster.store.limits import leave
 from muster.store.outbox import add_messages
 
@@ -71,11 +74,12 @@ def close(
 ) -> None:
     if closing.everything:
         opened = visits_with_children(connection, execution_id) | visits_asking(connection, execution_id)
-        opened |= visits_awaiting_events(connection, execution_id)
         opened |= visits_awaiting_replies(connection, execution_id)
+        opened |= visits_awaiting_events(connection, execution_id) | visits_offering(connection, execution_id)
         closing = replace(closing, visits=tuple(sorted(opened)))
     close_children(connection, execution_id, closing, locked)
     close_approvals(connection, execution_id, closing, approvals)
+    close_tasks(connection, execution_id, closing, TaskStatus(approvals.value))
     if closing.at is not None:
         expire_event_waits(connection, execution_id, closing, closing.at)
         expire_commands(connection, execution_id, closing, closing.at)
@@ -87,6 +91,7 @@ def close(
 def _open(connection: Connection, item: Progress) -> None:
     children: list[ChildOpening] = []
     approvals: list[ApprovalOpening] = []
+    tasks: list[ExternalTaskOpening] = []
     lists: list[ListOpening] = []
     claims: list[NodeDone | NodeReleased] = []
     for opening in item.opens:
@@ -95,6 +100,8 @@ def _open(connection: Connection, item: Progress) -> None:
                 children.append(opening)
             case ApprovalOpening():
                 approvals.append(opening)
+            case ExternalTaskOpening():
+                tasks.append(opening)
             case ListOpening():
                 lists.append(opening)
             case NodeDone() | NodeReleased():
@@ -107,6 +114,7 @@ def _open(connection: Connection, item: Progress) -> None:
                 assert_never(opening)
     settle_claims(connection, item.execution_id, claims)
     open_approvals(connection, item.execution_id, approvals)
+    open_tasks(connection, item.execution_id, tasks)
     for begun in lists:
         if not begun.complete:
             open_list(connection, item.execution_id, begun)

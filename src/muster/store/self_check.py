@@ -9,6 +9,7 @@ from muster.engine.commands import OPEN
 from muster.engine.event_waits import WaitStatus
 from muster.engine.state import FINAL, ExecutionStatus
 from muster.model.approval import ApprovalStatus
+from muster.model.external_task import TaskStatus
 from muster.store.database import Database
 from muster.store.dialect import json_is_true, json_member
 from muster.store.tables import (
@@ -16,6 +17,7 @@ from muster.store.tables import (
     execution_child,
     execution_limit,
     execution_wait_states,
+    external_task,
     node_execution,
     workflow_execution,
     workflow_kafka_commands,
@@ -28,6 +30,7 @@ L = execution_limit.c
 A = approval.c
 W = execution_wait_states.c
 K = workflow_kafka_commands.c
+X = external_task.c
 MOST = 1000
 # Of those that wait so many are looked at in a row; the next look goes on after them.
 PAGE = 5000
@@ -53,6 +56,7 @@ OPEN_WAITS: tuple[ColumnElement[bool], ...] = (
     .where(W.execution_id == E.id, W.status.in_([WaitStatus.WAITING.value, WaitStatus.RESUMING.value]))
     .exists(),
     select(K.id).where(K.workflow_instance_id == E.id, K.status.in_(sorted(OPEN))).exists(),
+    select(X.id).where(X.execution_id == E.id, X.status == TaskStatus.OPEN.value).exists(),
     # Nothing of ours answers it: whoever was asked does, over the API.
     select(J.node_id)
     .where(

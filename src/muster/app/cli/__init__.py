@@ -20,6 +20,7 @@ from muster.app.cli.running import run
 from muster.app.cli.schedules import schedules
 from muster.app.cli.secrets import secrets
 from muster.app.cli.serving import serve
+from muster.app.cli.tasks import tasks
 from muster.app.cli.triggers import triggers
 from muster.app.cli.waits import waits
 
@@ -55,6 +56,7 @@ app.add_typer(executions, name="executions")
 app.add_typer(idempotency, name="idempotency")
 app.add_typer(schedules, name="schedules")
 app.add_typer(waits, name="waits")
+app.add_typer(tasks, name="tasks")
 app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(secrets, name="secrets")

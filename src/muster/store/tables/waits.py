@@ -107,6 +107,49 @@ approval_assignee = new_table(
     ForeignKeyConstraint(["approval_id"], ["approval.id"], name="fk_approval_assignee_approval"),
 )
 
+# Work that is offered to workers. `lock_until` is when a worker's lock ends, or, without a worker, from when
+# on it is offered; `lock_ms` is for workers that do not say how long they want it.
+external_task = new_table(
+    "external_task",
+    Column("id", Key(ID_LENGTH), nullable=False),
+    Column("execution_id", Key(ID_LENGTH), nullable=False),
+    Column("node_id", Key(NAME_LENGTH), nullable=False),
+    Column("visit", Integer, nullable=False),
+    Column("workflow_id", Key(ID_LENGTH), nullable=False),
+    institute(),
+    Column("topic", Key(NAME_LENGTH), nullable=False),
+    Column("priority", BigInteger, nullable=False),
+    Column("status", Key(32), nullable=False),
+    Column("worker_id", Key(NAME_LENGTH)),
+    Column("lock_until", UtcTime),
+    Column("lock_ms", BigInteger),
+    Column("retries", Integer),
+    Column("variables", JsonValue, nullable=False),
+    Column("error_message", LongText),
+    Column("error_details", LongText),
+    Column("created_at", UtcTime, nullable=False),
+    Column("expires_at", UtcTime),
+    Column("completed_at", UtcTime),
+    PrimaryKeyConstraint("id"),
+    ForeignKeyConstraint(
+        ["execution_id"], ["workflow_execution.id"], name="fk_external_task_execution", ondelete="CASCADE"
+    ),
+    # What workers ask for. Where there are no partial indexes, what is over is out of the way nevertheless.
+    Index(
+        "ix_external_task_open",
+        "status",
+        "topic",
+        "priority",
+        "id",
+        postgresql_where=text("status = 'OPEN'"),
+        sqlite_where=text("status = 'OPEN'"),
+    ),
+    # What a visit has opened.
+    Index("ix_external_task_visit", "execution_id", "node_id", "visit"),
+    # Lists, newest first.
+    Index("ix_external_task_listed", "institute_id", "status", "id"),
+)
+
 # A visit that waits for events: one row for each visit, whatever has become of it. `config` is what it waits
 # for, decided when it was opened; `events` is what is known of each event that came, and the data of those
 # that have no column of their own.

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz zones simulate mutants torture moving services services-down lock clean
+.PHONY: help run test check fmt lint types bench fuzz zones simulate watching mutants torture moving services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ zones: .venv/.dev  ## schedules in every zone, around every change of its clock,
 
 simulate: .venv/.dev  ## crash and break it under SEEDS seeds (20000 of the engine), or show one: SEED=n
 	@$(BIN)/python -m muster.sim $(if $(ONLY),--only $(ONLY)) $(if $(SEED),--seed $(SEED)) $(if $(SEEDS),--seeds $(SEEDS))
+
+watching: .venv/.dev  ## random events through random graphs, against a plain reading of the rules: COUNT= SEED=
+	@PYTHONPATH=tests $(BIN)/python -m watch_traces $(or $(SEED),0) $(or $(COUNT),10000)
 
 mutants: .venv/.dev  ## remove every guard once, and see that something notices: NAME= for some of them
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(NAME)

@@ -119,6 +119,9 @@ class WatchHouse:
     async def alerts(self) -> list[dict[str, Any]]:
         return await self.rows(alert)
 
+    async def counts(self) -> list[dict[str, Any]]:
+        return await self.rows(stage_aggregate)
+
     async def totals(self, group: str | None = None) -> dict[str, tuple[int, int, int, int]]:
         """In flight, completed, late and failed, by node; minutes, hours and days say the same."""
         found = [

@@ -16,6 +16,7 @@ CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 EVENT_WAITS = "tests/contract/test_event_waits.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
+TRADES = "tests/contract/test_watched_trades.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -719,5 +720,47 @@ MUTANTS = [
         'delivery=f"{message.name}@{message.at.isoformat()}",',
         "delivery=None,",
         "tests/scenario/test_redelivered_messages.py comes_again",
+    ),
+    Mutant(
+        "an event that was there already",
+        "store/watch_intake.py",
+        "    return {name: event for name, event in first.items() if name in new}\n",
+        "    return first\n",
+        f"{TRADES} taken_once and sqlite",
+    ),
+    Mutant(
+        "a miss that has fired already",
+        "store/watch_due.py",
+        "    if each.status is not ExpectationStatus.PENDING or each.due_at > at:\n",
+        "    if each.status is ExpectationStatus.CLEARED or each.due_at > at:\n",
+        f"{TRADES} fires_once and sqlite",
+    ),
+    Mutant(
+        "the first of several that creates what follows",
+        "watch/evaluate.py",
+        "                each.leads = False\n",
+        "                each.leads = True\n",
+        f"{TRADES} step_by_step and sqlite",
+    ),
+    Mutant(
+        "a miss that is not counted twice",
+        "watch/evaluate.py",
+        "        counts_late=late and not missed,\n",
+        "        counts_late=late,\n",
+        f"{TRADES} come_late and sqlite",
+    ),
+    Mutant(
+        "an early event that is remembered",
+        "watch/evaluate.py",
+        "            here = min(edge.expected_count, run.early.get(edge.target, 0))\n",
+        "            here = 0\n",
+        f"{TRADES} is_remembered and sqlite",
+    ),
+    Mutant(
+        "who has begun on an earlier version",
+        "store/watch_rules.py",
+        "            if run is not None and run.finished_at is None:\n",
+        "            if run is None:\n",
+        f"{TRADES} finishes_on_it and sqlite",
     ),
 ]

@@ -96,11 +96,11 @@ def _keep(connection: Connection, events: Sequence[Event]) -> dict[Name, Event]:
     first: dict[Name, Event] = {}
     for event in events:
         first.setdefault(_name(event), event)
-    new = insert_new(connection, event_raw, [_row(event) for event in first.values()], KEY)
+    new = insert_new(connection, event_raw, [row_of(event) for event in first.values()], KEY)
     return {name: event for name, event in first.items() if name in new}
 
 
-def _row(event: Event) -> dict[str, object]:
+def row_of(event: Event) -> dict[str, object]:
     keys = event.workflow_keys
     return {
         "institute_id": event.institute_id,

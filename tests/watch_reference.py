@@ -1,0 +1,134 @@
+"""Watching as its rules say, the plain way: every question is answered by going through all that is there,
+and nothing is kept that could be counted. Slow, and easy to believe."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from muster.model.watching import Severity, WatchedEdge, WatchedGraph
+
+WORST = [Severity.GREEN, Severity.AMBER, Severity.RED]
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An event of a node, or, without one, a look at the clock."""
+
+    at: datetime
+    node: str | None = None
+    event_time: datetime | None = None
+
+
+@dataclass
+class Slot:
+    edge: WatchedEdge
+    due: datetime
+    made_by: int
+    status: str = "pending"
+
+
+@dataclass
+class Story:
+    """One run, told from its beginning."""
+
+    graph: WatchedGraph
+    slots: list[Slot] = field(default_factory=list)
+    came: Counter[str] = field(default_factory=Counter)
+    early: Counter[str] = field(default_factory=Counter)
+    late: Counter[str] = field(default_factory=Counter)
+    violations: Counter[str] = field(default_factory=Counter)
+    alerts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    open_misses: dict[str, bool] = field(default_factory=dict)
+    worst: int = 0
+
+    @property
+    def finished(self) -> bool:
+        over = any(self.came[node] for node in self.graph.terminals)
+        return over and all(slot.status != "pending" for slot in self.slots)
+
+    def in_flight(self, node: str) -> int:
+        return sum(
+            1 for s in self.slots if s.edge.target == node and not s.edge.optional and s.status != "cleared"
+        )
+
+    def event(self, number: int, happened: Happened) -> None:
+        node = happened.node
+        assert node is not None
+        assert happened.event_time is not None
+        self.came[node] += 1
+        mine = [slot for slot in self.slots if slot.edge.target == node]
+        candidates = [slot for slot in mine if slot.status == "pending"] or [
+            slot for slot in mine if slot.status == "fired"
+        ]
+        creates = True
+        if candidates:
+            slot = min(candidates, key=lambda each: each.due)
+            siblings = [s for s in mine if s.made_by == slot.made_by and s.edge is slot.edge]
+            creates = all(s.status != "cleared" for s in siblings)
+            if slot.status == "fired":
+                self._bad(slot.edge.severity)
+                if not any(s.status == "fired" for s in mine if s is not slot):
+                    self._resolved(node)
+            elif happened.at > slot.due:
+                self.late[node] += 1
+                self._bad(slot.edge.severity)
+                self._alert(node, "SLA_MISSED")
+            slot.status = "cleared"
+        elif not self._may_come_alone(node):
+            self.violations[node] += 1
+            self.early[node] += 1
+            self._bad(Severity.RED)
+            self._alert(node, "ORDER_VIOLATION")
+        if creates:
+            self._expect(number, node, min(happened.event_time, happened.at))
+
+    def _may_come_alone(self, node: str) -> bool:
+        inbound = [edge for edge in self.graph.edges if edge.target == node]
+        return self.graph.by_key[node].start or all(edge.optional for edge in inbound)
+
+    def _expect(self, number: int, node: str, since: datetime) -> None:
+        for edge in self.graph.edges:
+            if edge.source != node or (edge.optional and not self.graph.watches_optional):
+                continue
+            assert edge.max_latency_sec is not None
+            for _ in range(edge.expected_count):
+                slot = Slot(edge, since + timedelta(seconds=edge.max_latency_sec), number)
+                if self.early[edge.target]:
+                    self.early[edge.target] -= 1
+                    slot.status = "cleared"
+                self.slots.append(slot)
+
+    def look(self, at: datetime) -> None:
+        for slot in self.slots:
+            if slot.status == "pending" and slot.due <= at:
+                slot.status = "fired"
+                self.late[slot.edge.target] += 1
+                self._bad(slot.edge.severity)
+                self._alert(slot.edge.target, "EXPECTED_MISSED")
+
+    def _bad(self, severity: Severity) -> None:
+        self.worst = max(self.worst, WORST.index(severity))
+
+    def _alert(self, node: str, reason: str) -> None:
+        _, count = self.alerts.get(node, ("", 0))
+        self.alerts[node] = (reason, count + 1)
+        self.open_misses[node] = True
+
+    def _resolved(self, node: str) -> None:
+        if self.alerts[node][0] == "EXPECTED_MISSED":
+            self.open_misses[node] = False
+
+
+def told(graph: WatchedGraph, trace: list[Happened]) -> list[Story]:
+    """The runs of one key, from the beginning to the end of a trace."""
+    stories: list[Story] = []
+    for number, happened in enumerate(trace):
+        if happened.node is None:
+            for story in stories:
+                story.look(happened.at)
+            continue
+        anew = not stories or (stories[-1].finished and graph.by_key[happened.node].start)
+        if anew:
+            stories.append(Story(graph))
+        stories[-1].event(number, happened)
+    return stories

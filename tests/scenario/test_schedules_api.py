@@ -154,8 +154,11 @@ async def test_the_application_fires_what_is_due(client: Client, workflow: str) 
     key = first["idempotencyKey"]
     assert key.startswith(f"schedule_{schedule['id']}_")
     assert datetime.fromisoformat(key.rpartition("_")[2]) >= since - timedelta(seconds=1)
-    kept = (await client.get(f"{SCHEDULE}/{schedule['id']}")).json()
-    assert kept["lastRunAt"] is not None
+
+    async def has_run() -> bool:
+        return (await client.get(f"{SCHEDULE}/{schedule['id']}")).json()["lastRunAt"] is not None
+
+    await until(has_run)
     metrics = (await client.get("/metrics")).text
     assert 'muster_schedule_occurrences_total{outcome="started"}' in metrics
     assert "muster_schedule_late_seconds_count" in metrics

@@ -10,6 +10,7 @@ from muster.app.settings import KafkaSettings, Settings
 from muster.engine.bus import Bus, BusAway, Handler, Topics, in_order
 from muster.engine.consuming import Consumer, ConsumerObserver
 from muster.engine.housekeeping import Housekeeping
+from muster.engine.lookout import SELDOM, Lookout
 from muster.engine.ports import NotWritten
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
@@ -85,6 +86,7 @@ async def consuming_events(
     database: Database,
     clock: Clock,
     observer: ConsumerObserver,
+    lookout: Lookout,
 ) -> AsyncIterator[Consumer]:
     """Read events until the end of the block, if this instance has the role `engine`: each goes through the
     handlers in their order. What is being dealt with at the end may be finished for a while."""
@@ -104,7 +106,9 @@ async def consuming_events(
         clock,
         observer,
         TROUBLE,
+        topics_every=SELDOM,
     )
+    lookout.watch_topics(consumer.look_for_topics)
     if "engine" not in settings.roles:
         yield consumer
         return

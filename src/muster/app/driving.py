@@ -16,6 +16,7 @@ from muster.engine.contexts import CachedContexts
 from muster.engine.drive import Driver
 from muster.engine.handlers import Handlers
 from muster.engine.instance import Instance, Name
+from muster.engine.lookout import SELDOM, Sight
 from muster.engine.observer import Observer
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
@@ -47,7 +48,7 @@ def instance_of(
     sub_workflow = SubWorkflow(workflows, ChildItems(ground.database))
     handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})
     attempts = Attempts(handlers, executions, clock, random.random, lease, definitions.data.secrets)
-    return Instance(
+    instance = Instance(
         name,
         executions,
         Driver(executions, attempts, clock, random.random, observer, contexts),
@@ -60,7 +61,11 @@ def instance_of(
         ring=ring,
         at_hand=contexts,
         stuck_after=timedelta(seconds=settings.stuck_after) if settings.stuck_after else None,
+        look_every=SELDOM,
     )
+    ground.lookout.watch(Sight.DUE, instance.hear_due)
+    ground.lookout.watch(Sight.LEASES, instance.hear_lease_end)
+    return instance
 
 
 def programs_of(definitions: Definitions) -> Programs:

@@ -12,6 +12,7 @@ from muster.app.ground import Ground
 from muster.app.settings import CallbackSettings, Settings
 from muster.app.wait_metrics import WaitMetrics
 from muster.engine.housekeeping import Housekeeping
+from muster.engine.lookout import SELDOM, Lookout, Sight
 from muster.engine.ports import NotWritten
 from muster.kit.loop import Loop
 from muster.nodes.ports import Http
@@ -20,21 +21,22 @@ from muster.store.business_keys import BusinessKeys
 from muster.store.resuming import Receptions
 
 WHSEC = "whsec_"
-MEET_EVERY = 1.0
 
 
 @asynccontextmanager
-async def meeting(keyed: BusinessKeys, look_now: Callable[[], None]) -> AsyncIterator[None]:
+async def meeting(keyed: BusinessKeys, look_now: Callable[[], None], lookout: Lookout) -> AsyncIterator[None]:
     """Bring events under business keys and their waits together until the end of the block."""
 
     async def meet() -> float:
         met = await keyed.meet()
         if met:
             look_now()
-        return 0.0 if met else MEET_EVERY
+        return 0.0 if met else SELDOM
 
+    meets = Loop("business keys", meet, (NotWritten,))
+    lookout.watch(Sight.KEYS, meets.wake)
     loops = [
-        Loop("business keys", meet, (NotWritten,)),
+        meets,
         Loop("old events", Housekeeping([keyed]).tidy, (NotWritten,)),
     ]
     running = [asyncio.create_task(loop.run()) for loop in loops]

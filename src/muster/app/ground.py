@@ -1,5 +1,6 @@
 """What every part of a process stands on: one of each, opened first and closed last."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,11 +16,14 @@ from muster.app.settings import Settings
 from muster.app.storage import ANY_TIME, CannotOpen, claimed, migrated, opened_database, sqlite_file
 from muster.app.watched_database import WatchedDatabase
 from muster.engine.bus import BadClient, Bus
+from muster.engine.lookout import Lookout
 from muster.engine.outbox import Written
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids, TimeOrderedIds
+from muster.kit.loop import Loop
 from muster.store.committer import GroupCommitter
-from muster.store.database import Database
+from muster.store.database import Database, Unavailable
+from muster.store.lookout import DatabaseSights
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,7 @@ class Ground:
     bus: Bus
     registry: CollectorRegistry
     messages: BusMetrics
+    lookout: Lookout
     written: Written = field(default_factory=Written)
 
     @property
@@ -69,7 +74,23 @@ async def opened_ground(settings: Settings, machine: Clock, ids: Ids | None) -> 
             stack.push_async_callback(receipts.close)
         bus = await stack.enter_async_context(_bus(settings, database, committer, ids))
         messages = BusMetrics(registry)
-        yield Ground(settings, database, clock, ids, committer, starts, receipts, bus, registry, messages)
+        lookout = Lookout(DatabaseSights(database))
+        ground = Ground(
+            settings, database, clock, ids, committer, starts, receipts, bus, registry, messages, lookout
+        )
+        if ground.has_engine:
+            await stack.enter_async_context(_looking(lookout))
+        yield ground
+
+
+@asynccontextmanager
+async def _looking(lookout: Lookout) -> AsyncIterator[None]:
+    running = asyncio.create_task(Loop("lookout", lookout.look, (Unavailable,)).run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 @asynccontextmanager

@@ -56,7 +56,7 @@ async def taking_in(
     async with AsyncExitStack() as stack:
         if ground.has_engine:
             await stack.enter_async_context(counting_waits(lists, ground.registry))
-            await stack.enter_async_context(meeting(keyed, look_now))
+            await stack.enter_async_context(meeting(keyed, look_now, ground.lookout))
         consumer = await stack.enter_async_context(
             consuming_events(
                 ground.settings,
@@ -67,6 +67,7 @@ async def taking_in(
                 database,
                 ground.clock,
                 ground.messages,
+                ground.lookout,
             )
         )
         yield Incoming(triggering, waiting, consumer.retire)

@@ -16,6 +16,7 @@ from muster.engine.control import Control
 from muster.engine.housekeeping import Expiring, Housekeeping
 from muster.engine.instance import Name
 from muster.engine.letters import DeadLetters
+from muster.engine.lookout import SELDOM, Sight
 from muster.engine.ports import NotWritten
 from muster.engine.schedules import OccurrencePass, Scheduling
 from muster.kit.loop import Loop
@@ -27,7 +28,6 @@ from muster.store.outbox import OldPublished
 from muster.store.schedules import ScheduleRepository
 from muster.store.tables import idempotency_key, node_dedupe
 
-LOOK_FOR_JOBS_EVERY = 1.0
 TROUBLE = (Unavailable, CommitUnknown, NotWritten)
 
 
@@ -50,13 +50,15 @@ def bulk_jobs(
     earlier = "" if ground.is_alone else f"{name.instance}/"
     work = BulkPass(jobs, actions, letters, name.owner, earlier, notice, TROUBLE)
     loop = Loop("bulk jobs", partial(_timetable, work), TROUBLE)
+    ground.lookout.watch(Sight.JOBS, loop.wake)
     return BulkJobs(Bulk(jobs, ground.ids, loop.wake), loop)
 
 
 def schedules(ground: Ground, control: Control, library: Library) -> Schedules:
     kept = ScheduleRepository(ground.database)
-    occurrences = OccurrencePass(kept, control, ScheduleMetrics(ground.registry), TROUBLE)
+    occurrences = OccurrencePass(kept, control, ScheduleMetrics(ground.registry), TROUBLE, SELDOM)
     loop = Loop("schedules", occurrences.timetable, TROUBLE)
+    ground.lookout.watch(Sight.SCHEDULES, loop.wake)
     return Schedules(Scheduling(kept, control, library, ground.ids, loop.wake), loop)
 
 
@@ -88,5 +90,5 @@ async def making(passes: Sequence[Loop], grace: float) -> AsyncIterator[None]:
 
 
 async def _timetable(bulk: BulkPass) -> float:
-    """At once again while there is something to do; and a look every second for what others have left."""
-    return 0.0 if await bulk.work() else LOOK_FOR_JOBS_EVERY
+    """At once again while there is something to do; else when the lookout has seen something."""
+    return 0.0 if await bulk.work() else SELDOM

@@ -111,8 +111,9 @@ class Consumer:
         trouble: tuple[type[Exception], ...],
         positions: Positions | None = None,
         letter_topic: Callable[[str], str] = dead_letter_topic,
+        topics_every: float = LOOK_FOR_TOPICS_EVERY,
     ) -> None:
-        self._letter_topic = letter_topic
+        self._letter_topic, self._topics_every = letter_topic, topics_every
         self._bus, self._member, self._topics, self._handler = bus, bus.member(group), topics, handler
         self._letters, self._clock, self._observer = letters, clock, observer
         self._trouble: tuple[type[Exception], ...] = (*trouble, BusAway)
@@ -132,6 +133,7 @@ class Consumer:
     def look_for_topics(self) -> None:
         """Something may have changed: look before the next fetch."""
         self._looked_for_topics = float("-inf")
+        self._loop.wake()
 
     def retire(self) -> None:
         """Fetch nothing more."""
@@ -158,11 +160,11 @@ class Consumer:
         while self._parts:
             await self._deal_with_first()
         await self._look_at_lag()
-        return 0.0 if self._subscribed and not self._stopping.is_set() else LOOK_FOR_TOPICS_EVERY
+        return 0.0 if self._subscribed and not self._stopping.is_set() else self._topics_every
 
     async def _subscribe(self) -> None:
         now = asyncio.get_running_loop().time()
-        if now - self._looked_for_topics < LOOK_FOR_TOPICS_EVERY:
+        if now - self._looked_for_topics < self._topics_every:
             return
         wanted = frozenset(await self._topics())
         if wanted != self._subscribed:

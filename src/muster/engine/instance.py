@@ -61,7 +61,8 @@ class Instance:
     `alone`: nobody else can be using the database, so whatever anybody held is this instance's. What was
     taken over more than `most_takeovers` times without making progress is given up; `trials` says how those
     are driven before that. It `ring`s for the others where something is due that it does not take itself.
-    What makes no progress here for longer than `stuck_after` is left to whoever takes it over.
+    What makes no progress here for longer than `stuck_after` is left to whoever takes it over. For what it is
+    not told of it looks every `look_every` seconds.
     """
 
     def __init__(
@@ -79,7 +80,9 @@ class Instance:
         ring: Callable[[], None] | None = None,
         at_hand: AtHand | None = None,
         stuck_after: timedelta | None = None,
+        look_every: float = LOOK_EVERY,
     ) -> None:
+        self._look_every = look_every
         self._stuck_after = inf if stuck_after is None else stuck_after.total_seconds()
         self._ring = ring or _nobody_hears
         self._at_hand = at_hand or NothingAtHand()
@@ -155,6 +158,10 @@ class Instance:
     def hear_due(self) -> None:
         """Another says that something is due."""
         self._due.wake()
+
+    def hear_lease_end(self) -> None:
+        """Somebody has seen that a lease ends."""
+        self._abandoned.wake()
 
     def hear_reached(self) -> None:
         """Another says that something has reached what this one holds."""
@@ -322,10 +329,10 @@ class Instance:
     # --- timetables ------------------------------------------------------------------------------------
 
     async def due_pass(self) -> float:
-        """Sleep until the next that is known to be due, and look every second for what is not known."""
+        """Sleep until the next that is known to be due; and look now and then for what is not known."""
         if self._is_head_start or self._places <= 0 or not self._has_ended_leases:
             return SOON
-        left = _seconds(await self._executions.next_due())
+        left = self._seconds(await self._executions.next_due())
         if left > 0:
             return left
         # What is due and was not to be had is in somebody's hands at this moment.
@@ -340,7 +347,7 @@ class Instance:
             await self._end_leases()
         if self._is_head_start:
             return SOON
-        if (left := _seconds(await self._executions.next_lease_end())) > 0:
+        if (left := self._seconds(await self._executions.next_lease_end())) > 0:
             return left
         if not self._has_tried and await self.take_suspects():
             self._has_tried, self._head_start_until = True, _loop_time() + HEAD_START
@@ -350,6 +357,10 @@ class Instance:
         if await self._take_over(0) == CLAIMED_AT_ONCE:
             return 0.0
         return NEXT_TRIAL if has_tried else LOOK_EVERY
+
+    def _seconds(self, left: timedelta | None) -> float:
+        """For how long nothing comes that is known of, as long as one may sleep."""
+        return self._look_every if left is None else min(left.total_seconds(), self._look_every)
 
     async def _signals_pass(self) -> float:
         await self.take_signals()
@@ -438,11 +449,6 @@ class Instance:
 
 def _nobody_hears() -> None:
     """There is no way to tell others: they look every second."""
-
-
-def _seconds(left: timedelta | None) -> float:
-    """For how long nothing comes that is known of, as long as one may sleep."""
-    return LOOK_EVERY if left is None else min(left.total_seconds(), LOOK_EVERY)
 
 
 def _loop_time() -> float:

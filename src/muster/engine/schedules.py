@@ -24,6 +24,7 @@ from muster.model.workflow import Schedule
 
 CLAIMED_AT_ONCE = 100
 LOOK_EVERY = 1.0
+SOON = 0.02
 # An occurrence is known for so long: until then it is not started a second time, whoever asks.
 KNOWN_FOR = timedelta(days=366)
 MOST_BACKFILLED = 1_000
@@ -114,7 +115,8 @@ class Schedules(Protocol):
         ...
 
     async def next_due(self) -> timedelta | None:
-        """How long it is, by the database's clock, until the next one's time comes. None: there is none."""
+        """How long it is, by the database's clock, until the next one's time comes; nothing, or less, for one
+        whose time has come and that nobody has claimed. None: there is none."""
         ...
 
 
@@ -251,8 +253,9 @@ class OccurrencePass:
         control: Control,
         observer: OccurrenceObserver,
         trouble: tuple[type[Exception], ...],
+        look_every: float = LOOK_EVERY,
     ) -> None:
-        self._schedules, self._control = schedules, control
+        self._schedules, self._control, self._look_every = schedules, control, look_every
         self._observer, self._trouble = observer, trouble
 
     async def timetable(self) -> float:
@@ -260,7 +263,8 @@ class OccurrencePass:
         if await self.work():
             return 0.0
         wait = await self._schedules.next_due()
-        return LOOK_EVERY if wait is None else min(max(wait.total_seconds(), 0.0), LOOK_EVERY)
+        # What has come due meanwhile may be in somebody's hands at this moment.
+        return self._look_every if wait is None else min(max(wait.total_seconds(), SOON), self._look_every)
 
     async def work(self) -> bool:
         """Deal with some schedules that are due. False: there is nothing more to do now."""

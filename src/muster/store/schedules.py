@@ -6,7 +6,19 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from muster.definitions.ports import Stale
 from muster.engine.occurrences import DueSchedule
@@ -52,7 +64,15 @@ DUE = Claim(
     {"lease_until": bindparam("until", type_=UtcTime()), "fence": S.fence + 1},
     list(S),
 )
-NEXT = select(func.min(S.next_run_at)).where(S.status == ACTIVE, S.next_run_at > AT)
+
+
+def next_run(at: ColumnElement[datetime]) -> Select[Any]:
+    """When the next comes due, or came due that nobody has claimed."""
+    unclaimed = or_(S.next_run_at > at, S.lease_until.is_(None), S.lease_until <= at)
+    return select(func.min(S.next_run_at)).where(S.status == ACTIVE, unclaimed)
+
+
+NEXT = next_run(AT)
 
 
 class ScheduleRepository:

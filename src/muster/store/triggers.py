@@ -187,9 +187,10 @@ class TriggerRepository:
 
     async def topics(self) -> Collection[str]:
         """The topics whose messages start something. Raises `NotWritten`."""
-        chosen = _startables().with_only_columns(c.topic).where(c.topic.is_not(None)).distinct()
         try:
-            return await self._database.read(lambda connection: connection.scalars(chosen).all(), single=True)
+            return await self._database.read(
+                lambda connection: connection.scalars(WANTED_TOPICS).all(), single=True
+            )
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
 
@@ -243,6 +244,9 @@ def _startables() -> Select[Any]:
             workflow.c.active_version_id.is_not(None),
         )
     )
+
+
+WANTED_TOPICS = _startables().with_only_columns(c.topic).where(c.topic.is_not(None)).distinct()
 
 
 def _require(connection: Connection, trigger_id: str) -> Trigger:

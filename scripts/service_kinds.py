@@ -122,6 +122,26 @@ def apt_install(packages: Sequence[str]) -> None:
     )
 
 
+def npm_modules(name: str, source: Path) -> Path:
+    """Where what a folder's `package-lock.json` names is installed."""
+    lock = (source / "package-lock.json").read_bytes()
+    return CACHE / f"{name}-{hashlib.sha256(lock).hexdigest()[:12]}" / "node_modules"
+
+
+def npm_install(name: str, source: Path) -> None:
+    say(f"npm ci: {name}")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=CACHE))
+    try:
+        for file in ("package.json", "package-lock.json"):
+            shutil.copy(source / file, scratch)
+        npm = ["npm", "ci", "--prefix", str(scratch), "--ignore-scripts", "--no-fund", "--no-audit"]
+        run_installer(npm, CACHE / "npm.log")
+        scratch.rename(npm_modules(name, source).parent)  # whole or not at all
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
 # --- services -----------------------------------------------------------------------------------
 
 
@@ -282,30 +302,16 @@ class Oidc(Service):
     commands: tuple[str, ...] = ("node", "npm")
     source: Path = CHECKOUT / "scripts" / "oidc"
 
-    def _modules(self) -> Path:
-        lock = (self.source / "package-lock.json").read_bytes()
-        return CACHE / f"oidc-{hashlib.sha256(lock).hexdigest()[:12]}" / "node_modules"
-
     def is_installed(self) -> bool:
-        return super().is_installed() and self._modules().is_dir()
+        return super().is_installed() and npm_modules(self.name, self.source).is_dir()
 
     def install(self) -> None:
         if not super().is_installed():
             super().install()
-        say("npm ci: oidc-provider")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=CACHE))
-        try:
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(self.source / name, scratch)
-            npm = ["npm", "ci", "--prefix", str(scratch), "--ignore-scripts", "--no-fund", "--no-audit"]
-            run_installer(npm, CACHE / "npm.log")
-            scratch.rename(self._modules().parent)  # whole or not at all
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        npm_install(self.name, self.source)
 
     def prepare(self, home: Path) -> None:
-        lay_out(self._modules(), home / "node_modules")
+        lay_out(npm_modules(self.name, self.source), home / "node_modules")
         shutil.copy(self.source / "server.mjs", home)
 
     def command(self, home: Path, port: int) -> list[str]:
@@ -316,6 +322,28 @@ class Oidc(Service):
 
     def exports(self, port: int) -> dict[str, str]:
         return {"TEST_OIDC_ISSUER": f"http://127.0.0.1:{port}"}
+
+
+@dataclass(frozen=True)
+class Workers(Software):
+    """What workers in JavaScript are written with: the packages that `tests/workers` names."""
+
+    name: str = "workers"
+    packages: tuple[str, ...] = ("nodejs", "npm")
+    commands: tuple[str, ...] = ("node", "npm")
+    source: Path = CHECKOUT / "tests" / "workers"
+
+    @property
+    def modules(self) -> Path:
+        return npm_modules(self.name, self.source)
+
+    def is_installed(self) -> bool:
+        return super().is_installed() and self.modules.is_dir()
+
+    def install(self) -> None:
+        if not super().is_installed():
+            super().install()
+        npm_install(self.name, self.source)
 
 
 JAVA = Software("java", ("default-jdk-headless", "maven"), ("java", "mvn"))
@@ -400,4 +428,9 @@ class Kafka(Service):
 SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka())}
 PROMETHEUS = Software("prometheus", ("prometheus",), ("promtool",))
 
-SOFTWARE: dict[str, Software] = {**SERVICES, "java": JAVA, "prometheus": PROMETHEUS}
+SOFTWARE: dict[str, Software] = {
+    **SERVICES,
+    "java": JAVA,
+    "prometheus": PROMETHEUS,
+    "workers": Workers(),
+}

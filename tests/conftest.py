@@ -1,14 +1,20 @@
 """What every test may ask for: real services, started when the first test that is selected needs them."""
 
 import shutil
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from ci_rules import NoSkips
 from oidc_for_tests import OpenIdProvider, a_provider_apart
-from services_for_tests import address_of, in_ci, installed, missing
+from services_for_tests import SCRIPT, address_of, in_ci, installed, missing
+
+sys.path.insert(0, str(SCRIPT.parent))
+
+from service_kinds import Workers
 
 # How long an example takes says more about the machine than about what is tested.
 settings.register_profile(
@@ -76,6 +82,15 @@ def own_oidc() -> Iterator[OpenIdProvider]:
     """A provider of the test's own: rotate its keys, withdraw them, stop it."""
     with a_provider_apart() as provider:
         yield provider
+
+
+@pytest.fixture(scope="session")
+def worker_modules() -> Path:
+    """For tests that run workers in JavaScript: where their packages are."""
+    installed("workers")
+    if not Workers().is_installed():
+        missing("workers")
+    return Workers().modules
 
 
 @pytest.fixture(scope="session")

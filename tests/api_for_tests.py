@@ -53,7 +53,8 @@ class Documented:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    several = re.escape(path).replace(r"\{path\}", ".+")  # the one parameter that may have several parts
+    # The parameters that may have several parts.
+    several = re.sub(r"\\\{(path|correlationKey)\\\}", ".+", re.escape(path))
     return re.compile(re.sub(r"\\\{[^}]+\\\}", "[^/]+", several))
 
 

@@ -25,6 +25,7 @@ from muster.api.parts import Parts
 from muster.api.problems import Code, Refused, our_fault
 from muster.api.routes import (
     actions,
+    alerts,
     approvals,
     audit,
     bulk_jobs,
@@ -45,6 +46,7 @@ from muster.api.routes import (
     idempotency,
     ingest,
     instances,
+    items,
     node_types,
     outbox,
     pages,
@@ -57,6 +59,7 @@ from muster.api.routes import (
     tokens,
     triggers,
     waits,
+    wallboard,
     watched_workflows,
     workflows,
 )
@@ -72,6 +75,7 @@ from muster.engine.ports import NotWritten
 from muster.model.problems import AuthorError, Problem
 from muster.model.stored import BadCursor
 from muster.nodes.data_ports import InUse, NotConfigured
+from muster.watch.lifecycle import Illegal
 
 _log = structlog.get_logger("muster.api")
 
@@ -104,7 +108,10 @@ _WEB = (
     audit,
     instances,
     dead_letters,
+    wallboard,
     watched_workflows,
+    alerts,
+    items,
     *_REGISTRIES,
     pages,
 )
@@ -149,6 +156,7 @@ def _handlers(parts: Parts) -> dict[type[Exception], Handler]:
         BuiltIn: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         Unfit: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         Conflict: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
+        Illegal: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         UnknownZone: _answering(lambda error: Refused(Code.CONFLICT, f"{error}.")),
         InUse: _answering(lambda error: Refused(Code.CONFLICT, f"{error.key!r} is in use, so it stays.")),
         NotConfigured: _answering(lambda error: Refused(Code.NOT_CONFIGURED, str(error))),

@@ -9,7 +9,9 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from muster.api import (
+    alert_shapes,
     approval_shapes,
+    board_topic,
     bulk_shapes,
     execution_shapes,
     idempotency_shapes,
@@ -45,6 +47,8 @@ _OTHER_SHAPES: tuple[type[BaseModel], ...] = (
     camunda_told.CamundaTask,
     camunda_told.CamundaError,
     *bulk_shapes.BODIES,
+    *alert_shapes.BODIES,
+    board_topic.BoardChanged,
     *idempotency_shapes.BODIES,
     *schedule_shapes.BODIES,
     *message_shapes.BODIES,
@@ -186,6 +190,9 @@ TAGS = {
     "workflows": "Definitions and their numbered versions.",
     "events": "What other systems tell of.",
     "watched workflows": "Graphs of event types with deadlines, and their numbered versions.",
+    "wallboard": "How everything stands that is watched, and what was counted.",
+    "alerts": "What is late, missing or out of order: looked at, and dealt with.",
+    "items": "Where a key is on its way through a watched workflow.",
     "executions": "Runs of workflows: started, looked at, acted on.",
     "triggers": "What starts workflows from outside.",
     "schedules": "What starts workflows by the clock.",

@@ -2,9 +2,19 @@
 
 from dataclasses import dataclass
 
+from muster.watch.aggregates import Buckets
+from muster.watch.alert_book import Alerts
+from muster.watch.boards import Wallboard
+from muster.watch.items import Items
 from muster.watch.library import WatchedLibrary
+from muster.watch.notifying import IncidentBook
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
     library: WatchedLibrary
+    buckets: Buckets
+    wallboard: Wallboard
+    alerts: Alerts
+    incidents: IncidentBook
+    items: Items

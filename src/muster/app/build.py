@@ -9,6 +9,7 @@ from importlib.metadata import version
 from starlette.types import ASGIApp
 
 from muster.api.auth.loopback import is_loopback_host
+from muster.api.board_topic import WALLBOARD, BoardTopic
 from muster.api.create import create_api
 from muster.api.event_stream import Streams
 from muster.api.frame import Access, logged
@@ -27,6 +28,7 @@ from muster.app.health import checks
 from muster.app.incoming import taking_in
 from muster.app.network import whatsapp_hook
 from muster.app.node_handlers import opened_handlers
+from muster.app.notifying import notifying
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.publishing import publishing
 from muster.app.self_check import checking_itself
@@ -111,12 +113,20 @@ async def opened(
         watching = await stack.enter_async_context(opened_watching(ground))
         await stack.enter_async_context(publishing(ground))
         working = await stack.enter_async_context(offering_tasks(database, offers, engine.control.look_now))
+        watched = watched_parts(ground, watching.due.give_up)
+        if "watch" in settings.roles:
+            await stack.enter_async_context(
+                notifying(ground, incoming.triggering, definitions.kept_triggers.of_alerts)
+            )
         parts = Parts(
             version=version("muster"),
             library=definitions.library,
             control=engine.control,
             following=engine.following,
-            topics={EXECUTIONS: ExecutionsTopic(ExecutionSightings(database))},
+            topics={
+                EXECUTIONS: ExecutionsTopic(ExecutionSightings(database)),
+                WALLBOARD: BoardTopic(watched.wallboard),
+            },
             streams=streams,
             changes=changes,
             actions=engine.actions,
@@ -139,7 +149,7 @@ async def opened(
             outbox=OutboxLists(database),
             triggers=definitions.triggers,
             triggering=incoming.triggering,
-            watched=watched_parts(ground),
+            watched=watched,
             authenticator=callers.authenticator,
             rates=Rates(settings.api.rate_limit, time.monotonic),
             registry=registry,

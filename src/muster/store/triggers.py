@@ -14,7 +14,7 @@ from muster.engine.triggering import Startable
 from muster.kit.clock import Clock
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page
-from muster.model.trigger import Trigger, TriggerSettings, TriggerStatus
+from muster.model.trigger import Trigger, TriggerSettings, TriggerStatus, TriggerType
 from muster.model.workflow import WorkflowStatus
 from muster.nodes.data_ports import NotConfigured
 from muster.store.audit import add_audit
@@ -184,6 +184,10 @@ class TriggerRepository:
         if not is_storable(topic, NAME_LENGTH):
             return []
         return await self._startable(c.topic == topic)
+
+    async def of_alerts(self, institute_id: str) -> Sequence[Startable]:
+        """Those of a tenant that alerts fire, the oldest first."""
+        return await self._startable(c.type == TriggerType.ALERT.value, *_of(institute_id))
 
     async def topics(self) -> Collection[str]:
         """The topics whose messages start something. Raises `NotWritten`."""

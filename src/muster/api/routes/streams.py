@@ -116,7 +116,9 @@ def _bad_place() -> Refused:
         role=Role.VIEWER,
         content=_CONTENT,
         notes="Server-sent events, each named after its topic. `executions`: those that have changed, as "
-        "they are now; with `more`, read the list again. After a break an event may repeat what is still so.",
+        "they are now; with `more`, read the list again. `wallboard`: first all that is "
+        "watched, then what has changed, as `/wallboard` shows it. After a break an event may repeat what is "
+        "still so.",
     ),
 )
 async def follow_topics(

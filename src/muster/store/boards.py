@@ -1,0 +1,135 @@
+"""What the wallboard is made of."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from muster.model.watching import AlertState, ExpectationStatus, Severity, worst
+from muster.model.workflow import WorkflowKind, WorkflowStatus
+from muster.store import stage_counts
+from muster.store.database import Database
+from muster.store.tables import (
+    alert,
+    expectation,
+    stage_group,
+    workflow,
+    workflow_node,
+    workflow_run,
+    workflow_version,
+)
+from muster.watch.boards import Reading, Series, Shown
+from muster.watch.rollups import spans
+
+# However many are pending: who waits longer than all of these has no countdown yet.
+SOONEST = 2_000
+SHOWN = (AlertState.OPEN.value, AlertState.ACK.value)
+
+
+class BoardRepository:
+    """`watch.boards.BoardReader` on a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, institute_id: str | None, since: datetime, recent: datetime) -> Reading:
+        def work(connection: Connection) -> Reading:
+            workflows = _shown(connection, institute_id)
+            versions = [version for each in workflows for version in each.versions]
+            everything = stage_counts.total(connection, spans(None, None), versions)
+            return Reading(
+                workflows=workflows,
+                groups=_groups(connection, versions),
+                in_flight={series: counts.in_flight for series, counts in everything.items()},
+                since=stage_counts.total(connection, spans(since, None), versions),
+                recent=stage_counts.minutes(connection, recent, versions),
+                alerts=_alerts(connection),
+                due=_due(connection),
+            )
+
+        return await self._database.read(work)
+
+
+def _shown(connection: Connection, institute_id: str | None) -> Sequence[Shown]:
+    """Active watched workflows, and what Muster runs and watches."""
+    counted = select(stage_group.c.workflow_version_id)
+    chosen = (
+        select(workflow.c.id, workflow.c.key, workflow.c.name, workflow.c.active_version_id)
+        .where(
+            workflow.c.status == WorkflowStatus.ACTIVE.value,
+            workflow.c.active_version_id.is_not(None),
+            (workflow.c.kind == WorkflowKind.WATCHED.value)
+            | workflow.c.id.in_(
+                select(workflow_version.c.workflow_id).where(workflow_version.c.id.in_(counted))
+            ),
+        )
+        .order_by(workflow.c.key)
+    )
+    if institute_id is not None:
+        chosen = chosen.where(workflow.c.institute_id == institute_id)
+    rows = connection.execute(chosen).all()
+    versions = _versions(connection, [row.id for row in rows])
+    nodes = _nodes(connection, [row.active_version_id for row in rows])
+    return [
+        Shown(
+            row.id,
+            row.key,
+            row.name,
+            row.active_version_id,
+            tuple(versions.get(row.id, ())),
+            tuple(nodes.get(row.active_version_id, ())),
+        )
+        for row in rows
+    ]
+
+
+def _versions(connection: Connection, workflow_ids: Sequence[str]) -> dict[str, list[int]]:
+    v = workflow_version.c
+    found: dict[str, list[int]] = {}
+    for row in connection.execute(select(v.workflow_id, v.id).where(v.workflow_id.in_(workflow_ids))):
+        found.setdefault(row.workflow_id, []).append(row.id)
+    return found
+
+
+def _nodes(connection: Connection, version_ids: Sequence[int]) -> dict[int, list[str]]:
+    n = workflow_node.c
+    found: dict[int, list[str]] = {}
+    chosen = select(n.workflow_version_id, n.node_key).where(n.workflow_version_id.in_(version_ids))
+    for row in connection.execute(chosen.order_by(n.workflow_version_id, n.node_order, n.id)):
+        found.setdefault(row.workflow_version_id, []).append(row.node_key)
+    return found
+
+
+def _groups(connection: Connection, versions: Sequence[int]) -> dict[tuple[int, str], Any]:
+    g = stage_group.c
+    chosen = select(g.workflow_version_id, g.group_dim_hash, g.group_dims)
+    rows = connection.execute(chosen.where(g.workflow_version_id.in_(versions)))
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+def _alerts(connection: Connection) -> dict[Series, Severity]:
+    a = alert.c
+    columns = (a.workflow_version_id, a.group_dim_hash, a.node_key, a.severity)
+    found: dict[Series, Severity] = {}
+    for row in connection.execute(select(*columns).where(a.state.in_(SHOWN)).group_by(*columns)):
+        series = Series(*row[:3])
+        found[series] = worst(found.get(series, Severity.GREEN), Severity(row.severity))
+    return found
+
+
+def _due(connection: Connection) -> dict[Series, datetime]:
+    """What each series expects next, of all that is expected soonest."""
+    e, r = expectation.c, workflow_run.c
+    pending = e.status == ExpectationStatus.PENDING.value
+    soonest = (
+        select(e.workflow_run_id, e.to_node_key, e.due_at).where(pending).order_by(e.due_at).limit(SOONEST)
+    ).subquery()
+    series = (r.workflow_version_id, r.group_dim_hash, soonest.c.to_node_key)
+    chosen = (
+        select(*series, func.min(soonest.c.due_at))
+        .select_from(soonest)
+        .join(workflow_run, r.id == soonest.c.workflow_run_id)
+        .group_by(*series)
+    )
+    return {Series(*row[:3]): row[3] for row in connection.execute(chosen)}

@@ -11,6 +11,7 @@ from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.demo import demo
 from muster.app.cli.executions import executions
 from muster.app.cli.idempotency import idempotency
+from muster.app.cli.ingesting import ingest
 from muster.app.cli.instances import instances
 from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
@@ -50,6 +51,7 @@ app.command()(config)
 app.command()(doctor)
 app.command()(instances)
 app.command()(publish)
+app.command()(ingest)
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")

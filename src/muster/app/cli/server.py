@@ -28,9 +28,9 @@ def call(
 ) -> Any:  # whatever JSON the server answers
     """The server's answer; None if it has nothing to say. What it refuses ends the command with its
     sentence."""
-    with _client(server, token) as client:
+    with connected(server, token) as client:
         answer = client.request(method, path, params=params, json=body)
-    _check(answer)
+    check_answer(answer)
     return answer.json() if answer.content else None
 
 
@@ -56,12 +56,12 @@ def followed(server: str | None, token: str | None, path: str, last: str) -> Ite
     while name != last:
         headers = {"Last-Event-ID": place} if place else {}
         with (
-            _client(server, token) as client,
+            connected(server, token) as client,
             client.stream("GET", path, headers=headers, timeout=None) as answer,
         ):
             if answer.status_code >= 400:
                 answer.read()
-            _check(answer)
+            check_answer(answer)
             if answer.status_code == 204:
                 return
             for name, data, place in _events(answer.iter_lines()):
@@ -81,7 +81,7 @@ def _events(lines: Iterator[str]) -> Iterator[tuple[str, str, str]]:
 
 
 @contextmanager
-def _client(server: str | None, token: str | None) -> "Iterator[httpx.Client]":
+def connected(server: str | None, token: str | None) -> "Iterator[httpx.Client]":
     import httpx
 
     from muster.app.cli.opening import loaded_settings
@@ -100,7 +100,7 @@ def _client(server: str | None, token: str | None) -> "Iterator[httpx.Client]":
         stop(f"No Muster answers at {place}: {type(error).__name__}. Is it running?", UNAVAILABLE)
 
 
-def _check(answer: "httpx.Response") -> None:
+def check_answer(answer: "httpx.Response") -> None:
     if answer.status_code < 400:
         return
     try:

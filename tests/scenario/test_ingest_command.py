@@ -1,0 +1,71 @@
+"""`muster ingest` against a real server: everything once, also where it was stopped in between."""
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polling import PATIENCE
+from servers import MUSTER, Server
+
+EVENT = {"eventType": "PAID", "eventTime": "2024-06-10T12:00:00Z"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    found = Server(tmp_path_factory.mktemp("server"))
+    try:
+        found.start()
+        yield found
+    finally:
+        found.clean_up()
+
+
+def ingested(server: Server, file: Path, *arguments: str) -> tuple[int, dict[str, Any], str]:
+    environment = {**server.environment(), "MUSTER_CLIENT_URL": f"http://127.0.0.1:{server.port}"}
+    ran = subprocess.run(
+        [str(MUSTER), "ingest", str(file), "--json", *arguments],
+        env=environment,
+        cwd=server.folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return ran.returncode, json.loads(ran.stdout or "{}"), ran.stderr
+
+
+def written(file: Path, *lines: object) -> Path:
+    file.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    return file
+
+
+def test_a_file_is_sent_once_and_what_is_wrong_is_told_by_its_line(server: Server, tmp_path: Path) -> None:
+    events = [{**EVENT, "correlationKey": f"k{n}"} for n in range(2_500)]
+    file = written(tmp_path / "events.ndjson", *events[:10], "nonsense", {"eventType": "X"}, "", *events[10:])
+    code, told, problems = ingested(server, file)
+    assert code == 1
+    assert told == {"taken": 2_500, "duplicates": 0, "rejected": 2, "lines": 2_503}
+    assert "line 11: this is no JSON object" in problems
+    assert "line 12: " in problems
+    assert ingested(server, file)[1]["duplicates"] == 2_500
+
+
+def test_what_was_stopped_goes_on_where_it_was(server: Server, tmp_path: Path) -> None:
+    events = [{**EVENT, "correlationKey": f"s{n}", "eventId": f"stopped-{n}"} for n in range(1_500)]
+    file = written(tmp_path / "stopped.ndjson", *events)
+    left = tmp_path / ".stopped.ndjson.sent"
+    left.write_text('{"name": "of another file", "offset": 7, "line": 1}')
+    assert ingested(server, file)[1]["taken"] == 1_500
+    assert not left.exists()
+    first = len((json.dumps(events[0]) + "\n").encode())
+    name = hashlib.sha256(file.read_bytes()[:65_536]).hexdigest()[:16]
+    left.write_text(json.dumps({"name": name, "offset": first, "line": 1}))
+    code, told, _ = ingested(server, file)
+    assert (code, told["duplicates"], told["lines"]) == (0, 1_499, 1_500)
+    left.write_text(json.dumps({"name": name, "offset": first, "line": 1}))
+    assert ingested(server, file, "--again")[1]["duplicates"] == 1_500

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,8 +14,10 @@ from muster.engine.commands import CORRELATION_ID, REFERENCE
 from muster.model.json import Json, JsonObject
 from muster.nodes.command_replies import ReplyMessages
 from muster.nodes.commanding import CommandNode
+from muster.nodes.compensating import CompensatingCommand
 from muster.nodes.message_schemas import InlineSchemas
 from muster.store.command_replies import ReplyRepository
+from muster.store.command_sending import SentCommandRepository
 from muster.store.commands import note_sent
 from muster.store.database import Database
 from muster.store.outbox import decode_headers
@@ -41,6 +44,8 @@ class Counted:
         self.replies: list[tuple[str, str]] = []
         self.latencies: list[timedelta] = []
         self.timeouts: list[str] = []
+        self.made: list[str] = []
+        self.counts: list[tuple[str, int]] = []
 
     def received(self, topic: str, status: str, latency: timedelta | None) -> None:
         self.replies.append((topic, status))
@@ -48,6 +53,14 @@ class Counted:
 
     def timed_out(self, topic: str) -> None:
         self.timeouts.append(topic)
+
+    def sent(self, topics: Mapping[str, int]) -> None:
+        self.counts += topics.items()
+
+    buried = sent
+
+    async def make(self, topics: Collection[str]) -> None:
+        self.made += topics
 
     @property
     def statuses(self) -> list[str]:
@@ -61,8 +74,12 @@ class Commanding(Waiting):
         schemas = InlineSchemas(Limits())
         self.replies = ReplyRepository(database, self.committer)
         self.handle = ReplyMessages(self.replies, schemas, self.counted, lambda: None)
-        node = CommandNode(schemas, lambda: str(uuid.uuid4()), "workflow-commands-dlq", self.counted)
+        node = CommandNode(
+            schemas, lambda: str(uuid.uuid4()), "workflow-commands-dlq", self.counted, self.counted
+        )
         self.openers["KAFKA_COMMAND"] = node
+        self.sent = SentCommandRepository(database)
+        self.effects["KAFKA_COMMAND"] = CompensatingCommand(schemas, self.sent, lambda: None)
         self.offset = 0
 
     async def command(self, name: str = "export", /, node: JsonObject | None = None, **config: Any) -> str:

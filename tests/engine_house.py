@@ -13,7 +13,7 @@ from muster.definitions.check import check
 from muster.engine.at_hand import AtHand
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.handlers import Call, Done, Handlers, Opener, Outcome, Suspend
+from muster.engine.handlers import Call, Done, Effect, Handlers, Opener, Outcome, Suspend
 from muster.engine.instance import MOST_DRIVEN, Instance, Name
 from muster.engine.journal import SignalKind
 from muster.engine.owned import NewExecution
@@ -137,7 +137,8 @@ class House:
         pures = {"SET": set_fields, **pure_handlers()}
         waits = {"SLEEP": sleep, "ASK": ask, **wait_handlers()}
         self.openers: dict[str, Opener] = {}
-        handlers = Handlers({"TELL": told.tell}, pures, waits, self.openers)
+        self.effects: dict[str, Effect] = {"TELL": told.tell}
+        handlers = Handlers(self.effects, pures, waits, self.openers)
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, at_hand=at_hand)
         self.instance = Instance(

@@ -31,7 +31,6 @@ from muster.model.execution import Wanted
 from muster.model.stored import Page
 from muster.store.acts import ExecutionActs
 from muster.store.bulk_jobs import BulkJobRepository
-from muster.store.bus import EmbeddedBus
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.dead_letters import DeadLetterRepository
@@ -60,9 +59,8 @@ class Desk:
         self.jobs = BulkJobRepository(database, LEASE)
         known = cast("Any", library)
         self.actions = Actions(records, acts, known, programs, house.clock, house.ids, _nothing)
-        bus = EmbeddedBus(database, committer, owner, owner, LEASE)
         kept = DeadLetterRepository(database, committer)
-        self.letters = DeadLetters(kept, redrivers(self.actions, Resending(bus, kept)))
+        self.letters = DeadLetters(kept, redrivers(self.actions, Resending(kept, lambda: None)))
         self.bulk = Bulk(self.jobs, house.ids, lambda: None)
         instance = owner.partition("/")[0]
         trouble = (Unavailable, CommitUnknown)

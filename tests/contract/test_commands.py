@@ -7,8 +7,11 @@ import pytest
 
 from command_house import COMMANDS, DLQ, REPLIES, Commanding, command_id_of, headers_of
 from muster.engine.bus import Batch
-from muster.engine.commands import CORRELATION_ID
+from muster.engine.commands import CORRELATION_ID, REFERENCE
+from muster.engine.lookout import Sight
+from muster.store.command_sending import CommandSenders, RefusedCommands
 from muster.store.database import Database
+from muster.store.lookout import DatabaseSights
 from waiting_house import BY_HAND
 
 SCHEMA = {
@@ -293,3 +296,35 @@ async def test_a_cancelled_execution_waits_for_no_reply(house: Commanding) -> No
     row = await house.the_command(execution)
     assert (row.status, row.late) == ("CANCELLED", True)
     assert await house.status(execution) == "CANCELLED"
+
+
+async def test_what_the_bus_refuses_fails_at_once_and_is_no_second_dead_letter(house: Commanding) -> None:
+    execution = await house.command(retries=2, dlq={"topic": DLQ, "onError": True})
+    row, refused = await house.the_command(execution), RefusedCommands(house.database)
+    sights = DatabaseSights(house.database)
+    assert (await refused.tell(), Sight.REFUSED in (await sights.look()).left) == (0, False)
+    senders, reasons = CommandSenders(house.counted), {f"{REFERENCE}{row.id}": "it is too large"}
+    at = house.clock.now()
+    await house.database.write(lambda connection: senders.refused(connection, reasons, at))
+    seen = await sights.look()
+    assert (seen.left.keys() >= {Sight.REFUSED}, seen.topics) == (True, {REPLIES})
+    assert (await refused.tell(), await refused.tell()) == (1, 0)
+    await house.settle()
+    row, stood = await house.the_command(execution), await house.row(execution)
+    assert (row.status, row.sent_at, row.attempt) == ("ERROR", None, 1)
+    told = "The command could not be published: it is too large"
+    assert (stood["status"], stood["error_type"], stood["error_message"]) == ("FAILED", "CommandError", told)
+    assert (await house.letters(), await house.outgoing(DLQ)) == ([], [])
+
+
+async def test_what_was_published_is_counted_by_its_topic(house: Commanding) -> None:
+    execution = await house.command(dlq={"topic": DLQ, "onTimeout": True})
+    senders, row = CommandSenders(house.counted), await house.the_command(execution)
+    at = house.clock.now()
+    sent = [f"{REFERENCE}{row.id}", "another's"]
+    await house.database.write(lambda connection: senders.published(connection, sent, at))
+    await house.run_out()
+    [letter] = await house.outgoing(DLQ)
+    buried = [letter.reference]
+    await house.database.write(lambda connection: senders.published(connection, buried, at))
+    assert (house.counted.counts, house.counted.made) == ([(COMMANDS, 1), (DLQ, 1)], [DLQ])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from polling import PATIENCE
+from polling import PATIENCE, poll
 from servers import MUSTER, Server
 
 DAILY = [{"scheduleType": "CRON", "cronExpression": f"{minute} 9 * * *"} for minute in range(3)]
@@ -14,6 +14,7 @@ DOCUMENT = {
     "workflow": {"key": "w", "name": "w", "nodes": [{"id": "a", "type": "NOOP"}]},
     "schedule": DAILY,
 }
+SENDS = {"commandTopic": "commands", "replyTopic": "replies", "command": {"type": "DO"}}
 PAGE = 200
 
 
@@ -26,6 +27,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         for path in ("one", "two", "three"):
             found.call("POST", "/api/workflow/triggers", {"workflowId": "w", "path": path})
         found.call("POST", "/api/workflow/execute/batch", [{"key": "w"}] * (PAGE + 5))
+        sending = {"key": "c", "name": "c", "nodes": [{"id": "a", "type": "KAFKA_COMMAND", "config": SENDS}]}
+        found.call("POST", "/api/workflow", {"workflow": sending})
+        found.call("POST", "/api/workflow/execute?wait=0.1", {"key": "c"})
         yield found
     finally:
         found.clean_up()
@@ -58,3 +62,22 @@ def test_more_are_listed_than_a_page_has(server: Server) -> None:
     every = listed(server, "executions", "--limit", "1000")
     assert len(set(every)) == len(every) == PAGE + 5
     assert listed(server, "executions", "--limit", str(PAGE + 1)) == every[: PAGE + 1]
+
+
+def test_a_command_is_listed_and_shown(server: Server) -> None:
+    def one() -> list[str]:
+        return listed(server, "commands", "--topic", "commands")
+
+    [command] = poll(one)
+    environment = {**server.environment(), "MUSTER_CLIENT_URL": f"http://127.0.0.1:{server.port}"}
+    shown = subprocess.run(
+        [str(MUSTER), "commands", "show", command],
+        env=environment,
+        cwd=server.folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert json.loads(shown.stdout)["commandPayload"] == {"type": "DO"}
+    assert listed(server, "commands", "--status", "TIMEOUT") == []

@@ -197,6 +197,7 @@ TAGS = {
     "triggers": "What starts workflows from outside.",
     "schedules": "What starts workflows by the clock.",
     "waits": "What executions wait for, what came close to it, and callbacks.",
+    "commands": "What executions have sent for others to do, and what came back.",
     "messages": "What is published to topics of the bus.",
     "outbox": "Messages on their way to the bus.",
     "streams": "What changes, told as it does.",

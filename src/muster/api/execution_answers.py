@@ -32,6 +32,7 @@ KINDS = {
     "EXTERNAL_TASK": "task",
     "SUB_WORKFLOW": "sub_workflow",
     "WAIT_EVENTS": "events",
+    "KAFKA_COMMAND": "reply",
 }
 
 

@@ -34,6 +34,7 @@ from muster.model.json import JsonObject
 from muster.model.node_type import NodeType
 from muster.model.stored import AuditRecord, Page
 from muster.nodes.approving import Approving
+from muster.nodes.command_replies import CommandRecords
 from muster.nodes.event_waiting import EventWaiting
 from muster.nodes.ports import Channel, Delivery, DeliveryReport, DeliveryStatus, Reported
 from muster.nodes.working import Working
@@ -112,6 +113,7 @@ class Parts:
     approving: Approving
     waiting: EventWaiting
     working: Working
+    commands: CommandRecords
     bus: Publisher
     intake: Intake
     outbox: OutboxRecords

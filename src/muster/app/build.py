@@ -18,6 +18,7 @@ from muster.api.rates import Rates
 from muster.api.topics import ExecutionsTopic
 from muster.app.authentication import audience_of, authentication
 from muster.app.cache import shared_cache
+from muster.app.commands import commands_of
 from muster.app.definitions import opened_definitions
 from muster.app.engine import running_engine
 from muster.app.engine_metrics import EngineMetrics
@@ -49,6 +50,7 @@ from muster.plugin.calling import Threads
 from muster.plugin.registry import Plugged
 from muster.store.approvals import ApprovalRepository
 from muster.store.audit import AuditLog
+from muster.store.command_lists import CommandLists
 from muster.store.database import CommitUnknown, Unavailable
 from muster.store.deliveries import DeliveryRepository
 from muster.store.event_wait_records import EventWaitRepository
@@ -90,8 +92,9 @@ async def opened(
         wait_metrics = WaitMetrics(registry)
         receptions = receptions_of(ground)
         event_waits = EventWaitRepository(database, receptions)
+        commands = commands_of(ground, definitions.limits)
         handlers = await stack.enter_async_context(
-            opened_handlers(ground, definitions, plugged, deliveries, event_waits, wait_metrics)
+            opened_handlers(ground, definitions, plugged, deliveries, event_waits, wait_metrics, commands)
         )
         metrics = EngineMetrics(registry)
         metrics.committing(lambda: committer.waiting)
@@ -108,10 +111,10 @@ async def opened(
         if ground.has_engine:
             await stack.enter_async_context(checking_itself(database, registry))
         incoming = await stack.enter_async_context(
-            taking_in(ground, definitions, engine, event_waits, wait_metrics)
+            taking_in(ground, definitions, engine, event_waits, wait_metrics, commands)
         )
         watching = await stack.enter_async_context(opened_watching(ground))
-        await stack.enter_async_context(publishing(ground))
+        await stack.enter_async_context(publishing(ground, commands.senders))
         working = await stack.enter_async_context(offering_tasks(database, offers, engine.control.look_now))
         watched = watched_parts(ground, watching.due.give_up)
         if "watch" in settings.roles:
@@ -147,6 +150,7 @@ async def opened(
             bus=ground.bus,
             intake=watching.intake,
             outbox=OutboxLists(database),
+            commands=CommandLists(database),
             triggers=definitions.triggers,
             triggering=incoming.triggering,
             watched=watched,

@@ -78,9 +78,10 @@ def client_of(settings: KafkaSettings, instance_id: str) -> Mapping[str, str]:
 
 
 @asynccontextmanager
-async def consuming_events(
+async def consuming(
     settings: Settings,
     bus: Bus,
+    group: str,
     handlers: Sequence[Handler],
     topics: Sequence[Topics],
     database: Database,
@@ -88,18 +89,19 @@ async def consuming_events(
     observer: ConsumerObserver,
     lookout: Lookout,
 ) -> AsyncIterator[Consumer]:
-    """Read events until the end of the block, if this instance has the role `engine`: each goes through the
-    handlers in their order. What is being dealt with at the end may be finished for a while."""
+    """Read messages as a member of a group until the end of the block, if this instance has the role
+    `engine`: each goes through the handlers in their order. What is being dealt with at the end may be
+    finished for a while."""
 
     async def wanted() -> Collection[str]:
-        found = set(settings.kafka.topics)
+        found: set[str] = set()
         for source in topics:
             found |= set(await source())
         return found
 
     consumer = Consumer(
         bus,
-        settings.kafka.consumer.group_id,
+        group,
         wanted,
         in_order(*handlers),
         RejectedMessages(database),

@@ -3,8 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from muster.app.bus import made_bus
-from muster.app.settings import Settings
 from muster.definitions.library import Library
 from muster.engine.actions import Actions
 from muster.engine.letters import DeadLetters, redrivers
@@ -24,14 +22,13 @@ from muster.store.workflows import WorkflowRepository
 
 @asynccontextmanager
 async def dead_letters(
-    settings: Settings,
     database: Database,
     workflows: WorkflowRepository,
     templates: TemplateRepository,
     catalogue: Catalogue,
 ) -> AsyncIterator[DeadLetters]:
-    """Dead letters beside an instance that may be running elsewhere: it finds what was tried again. Raises
-    `BadClient`."""
+    """Dead letters beside an instance that may be running elsewhere: it finds what was tried again, and
+    publishes what was sent again."""
 
     async def notice() -> None:
         """Nobody drives executions here."""
@@ -43,8 +40,11 @@ async def dead_letters(
     acts, records = ExecutionActs(committer), ExecutionRecords(database)
     actions = Actions(records, acts, library, programs, clock, ids, notice)
     try:
-        async with made_bus(settings, database, committer, ids) as bus:
-            kept = DeadLetterRepository(database, committer)
-            yield DeadLetters(kept, redrivers(actions, Resending(bus, kept)))
+        kept = DeadLetterRepository(database, committer)
+        yield DeadLetters(kept, redrivers(actions, Resending(kept, _nobody_publishes)))
     finally:
         await committer.close()
+
+
+def _nobody_publishes() -> None:
+    """Not here."""

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from muster.app.cache import SharedCache
 from muster.app.definitions import Definitions
@@ -21,6 +22,7 @@ from muster.engine.instance import Name
 from muster.engine.instances import Instances
 from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.observer import Observer
+from muster.engine.outbox import Stream
 from muster.engine.resending import Resending
 from muster.engine.schedules import Scheduling
 from muster.engine.taker import Taker
@@ -73,7 +75,8 @@ async def running_engine(
     acts = ExecutionActs(ground.committer)
     actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
     kept = DeadLetterRepository(ground.database, ground.committer)
-    letters = DeadLetters(kept, redrivers(actions, Resending(ground.bus, kept)))
+    sent = partial(ground.written.tell, Stream.EXECUTIONS)
+    letters = DeadLetters(kept, redrivers(actions, Resending(kept, sent)))
     jobs = bulk_jobs(ground, name, actions, letters, instance.notice)
     timed = schedules(ground, control, library)
     who, counted = identity_of(settings, name.incarnation), InstanceMetrics(ground.registry).tell

@@ -1,11 +1,12 @@
 """What comes from outside and starts executions or wakes them, put together: triggers, events, callbacks."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from muster.api.metrics import TriggerMetrics
-from muster.app.bus import consuming_events
+from muster.app.bus import consuming
+from muster.app.commands import Commands, receiving_replies
 from muster.app.definitions import Definitions
 from muster.app.engine import Engine
 from muster.app.event_waits import meeting
@@ -37,6 +38,7 @@ async def taking_in(
     engine: Engine,
     event_waits: EventWaitRepository,
     wait_metrics: WaitMetrics,
+    commands: Commands,
 ) -> AsyncIterator[Incoming]:
     """Deal with what comes until the end of the block."""
     database, look_now = ground.database, engine.control.look_now
@@ -52,22 +54,33 @@ async def taking_in(
         wait_metrics,
     )
     keyed = BusinessKeys(database, instance_id)
+
+    async def always() -> Collection[str]:
+        return ground.settings.kafka.topics
+
     wait_messages = WaitMessages(waiting, event_waits, keyed, definitions.limits, ground.clock)
     async with AsyncExitStack() as stack:
         if ground.has_engine:
             await stack.enter_async_context(counting_waits(lists, ground.registry))
             await stack.enter_async_context(meeting(keyed, look_now, ground.lookout))
         consumer = await stack.enter_async_context(
-            consuming_events(
+            consuming(
                 ground.settings,
                 ground.bus,
+                ground.settings.kafka.consumer.group_id,
                 # In this order: who waits for a message comes before what it starts.
                 [wait_messages, MessageTriggers(startables, triggering, ground.clock)],
-                [wait_messages.topics, definitions.kept_triggers.topics],
+                [always, wait_messages.topics, definitions.kept_triggers.topics],
                 database,
                 ground.clock,
                 ground.messages,
                 ground.lookout,
             )
         )
-        yield Incoming(triggering, waiting, consumer.retire)
+        replies = await stack.enter_async_context(receiving_replies(ground, commands, look_now))
+
+        def retire() -> None:
+            consumer.retire()
+            replies.retire()
+
+        yield Incoming(triggering, waiting, retire)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from muster.app.commands import Commands
 from muster.app.definitions import Definitions
 from muster.app.event_waits import wait_for_events
 from muster.app.ground import Ground
@@ -24,6 +25,7 @@ async def opened_handlers(
     deliveries: DeliveryRepository,
     event_waits: EventWaitRepository,
     wait_metrics: WaitMetrics,
+    commands: Commands,
 ) -> AsyncIterator[Handlers]:
     """The handlers of all node types, while their connections are open."""
     settings, templates = ground.settings, definitions.storage.templates
@@ -33,10 +35,19 @@ async def opened_handlers(
     ):
         yield for_every_type(
             Handlers(
-                {**effects, **definitions.data.effects, "KAFKA_PUBLISH": publish, **plugged.effects},
+                {
+                    **effects,
+                    **definitions.data.effects,
+                    "KAFKA_PUBLISH": publish,
+                    "KAFKA_COMMAND": commands.compensating,
+                    **plugged.effects,
+                },
                 {**pure_handlers(), **plugged.pures},
                 {**wait_handlers(), **plugged.waits},
-                {"WAIT_EVENTS": wait_for_events(settings, web, event_waits, wait_metrics)},
+                {
+                    "WAIT_EVENTS": wait_for_events(settings, web, event_waits, wait_metrics),
+                    "KAFKA_COMMAND": commands.node,
+                },
             ),
             definitions.catalogue.node_types,
         )

@@ -382,8 +382,23 @@ class WatchSettings(Group):
 
 
 class CommandSettings(Group):
-    reply_topics: Names = later((), "Topics that carry replies to commands.")
-    dlq_topic: str = later("workflow-commands-dlq", "Where commands that cannot be delivered go.")
+    reply_topics: Names = Field(
+        default=(),
+        description="Topics of replies to commands that are read from the start; those that commands name are"
+        " read besides.",
+    )
+    reply_group_id: str = Field(
+        default="workflow-reply-listener",
+        min_length=1,
+        max_length=200,
+        description="The consumer group that all instances read replies in.",
+    )
+    dlq_topic: str = Field(
+        default="workflow-commands-dlq",
+        min_length=1,
+        max_length=249,
+        description="Where dead letters of commands go, unless their nodes name another topic.",
+    )
 
 
 class WorkflowSettings(Group):

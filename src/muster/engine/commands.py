@@ -18,22 +18,26 @@ COMPENSATES = "X-Compensates"
 CORRELATION_FIELD = "correlationId"
 # What the outbox is given, so that the command is told what became of its message: this, and its id.
 REFERENCE = "command/"
+# The same of the dead letter of a command.
+BURIED = "buried-command/"
 # However short its timeout is, a command that is not even sent is looked at no more often.
 SHORTEST_LOOK = timedelta(seconds=1)
 
 
 class CommandStatus(StrEnum):
-    """It is kept, with its message; the bus has it; and how it ended. `CANCELLED`: nobody waits any more."""
+    """It is kept, with its message; the bus has it, or does not take it, which its execution is about to
+    hear; and how it ended. `CANCELLED`: nobody waits any more."""
 
     PENDING = "PENDING"
     SENT = "SENT"
+    REFUSED = "REFUSED"
     REPLY_RECEIVED = "REPLY_RECEIVED"
     TIMEOUT = "TIMEOUT"
     ERROR = "ERROR"
     CANCELLED = "CANCELLED"
 
 
-OPEN = frozenset({CommandStatus.PENDING, CommandStatus.SENT})
+OPEN = frozenset({CommandStatus.PENDING, CommandStatus.SENT, CommandStatus.REFUSED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def times_out(
 ) -> datetime | None:
     """Until when an open command still has time; None: none. That is counted from when the bus has it, so
     what is still to be sent has all of it ahead."""
-    if status is CommandStatus.PENDING or timeout_at is None:
+    if status is not CommandStatus.SENT or timeout_at is None:
         return at + max(timeout, SHORTEST_LOOK)
     return timeout_at if timeout_at > at else None
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from muster.definitions.library import NotFound
 from muster.engine.actions import Actions, By, Note, Retry
 from muster.engine.control import Conflict
+from muster.engine.outbox import OutgoingMessage
 from muster.model.access import Caller
 from muster.model.json import Json, JsonObject
 from muster.model.stored import AuditEntry, Page
@@ -78,8 +79,9 @@ class Letters(Protocol):
         """False: somebody else has dealt with it first. Raises `Overtaken`."""
         ...
 
-    async def redriven(self, letter_id: int, note: Note) -> bool:
-        """It was tried again. False: somebody else has dealt with it first. Raises `Overtaken`."""
+    async def resend(self, letter_id: int, note: Note, message: OutgoingMessage) -> bool:
+        """Mark it as tried again, and put its message into the outbox with that. False: somebody else has
+        dealt with it first, and nothing is sent. Raises `Overtaken`."""
         ...
 
 

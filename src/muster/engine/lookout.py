@@ -26,6 +26,7 @@ class Sight(StrEnum):
     SCHEDULES = "schedules"
     JOBS = "bulk jobs"
     KEYS = "business keys"
+    REFUSED = "refused commands"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Lookout:
         self._sights = sights
         self._wakes: dict[Sight, Callable[[], None]] = {}
         self._topics: frozenset[str] = frozenset()
-        self._wake_for_topics: Callable[[], None] | None = None
+        self._wakes_for_topics: list[Callable[[], None]] = []
 
     def watch(self, sight: Sight, wake: Callable[[], None]) -> None:
         """From now on `wake` hears when there is something, shortly before it is due."""
@@ -56,7 +57,7 @@ class Lookout:
 
     def watch_topics(self, wake: Callable[[], None]) -> None:
         """From now on `wake` hears when other topics are wanted than before."""
-        self._wake_for_topics = wake
+        self._wakes_for_topics.append(wake)
 
     async def look(self) -> float:
         """Look once; when to look again."""
@@ -64,7 +65,8 @@ class Lookout:
         for sight, left in seen.left.items():
             if left <= AHEAD and (wake := self._wakes.get(sight)):
                 wake()
-        if seen.topics != self._topics and self._wake_for_topics:
+        if seen.topics != self._topics:
             self._topics = seen.topics
-            self._wake_for_topics()
+            for wake in self._wakes_for_topics:
+                wake()
         return LOOK_EVERY

@@ -1,33 +1,29 @@
-"""Dead letters of messages, sent again: with their key and headers, to the topic that they came from."""
+"""Dead letters of messages and commands, sent again: with their key and headers, to their topic."""
 
 import json
 from base64 import b64decode
+from collections.abc import Callable
 
 from muster.engine.actions import By, Retry
-from muster.engine.bus import BusAway, Headers, Outgoing, Publisher, TooLarge, UnknownTopic
+from muster.engine.bus import Headers
 from muster.engine.control import Conflict
 from muster.engine.letters import DeadLetter, Letters
-from muster.engine.ports import NotWritten
+from muster.engine.outbox import OutgoingMessage
 from muster.model.json import Json, JsonObject
 from muster.model.stored import AuditEntry
 
 
 class Resending:
-    """A `Redriver`. The message is published first, and then the letter is marked: whoever dies in between
-    leaves it open, and it may be sent twice; but it is never said to be sent and is not."""
+    """A `Redriver`. The message goes into the outbox with the mark on its letter, so it is published once,
+    whoever dies and however many try. `sent` lets whoever publishes look at once."""
 
-    def __init__(self, bus: Publisher, letters: Letters) -> None:
-        self._bus, self._letters = bus, letters
+    def __init__(self, letters: Letters, sent: Callable[[], None]) -> None:
+        self._letters, self._sent = letters, sent
 
     async def __call__(self, letter: DeadLetter, by: By, retry: Retry) -> None:
         if retry.node is not None or retry.version is not None:
             raise Conflict("A message is sent again as a whole: it has no nodes, and no versions")
-        try:
-            await self._bus.publish([message_in(letter, retry.patch)])
-        except BusAway as away:
-            raise NotWritten(str(away)) from away
-        except (TooLarge, UnknownTopic) as refused:
-            raise Conflict(f"The bus does not take it: {refused}") from None
+        message = message_in(letter, retry.patch)
         audit = AuditEntry(
             "dead_letter",
             str(letter.id),
@@ -36,20 +32,23 @@ class Resending:
             letter.institute_id,
             {"reason": by.reason},
         )
-        if not await self._letters.redriven(letter.id, by.note(audit)):
+        if not await self._letters.resend(letter.id, by.note(audit), message):
             raise Conflict("Somebody else has dealt with the letter meanwhile")
+        self._sent()
 
 
-def message_in(letter: DeadLetter, patch: JsonObject | None = None) -> Outgoing:
+def message_in(letter: DeadLetter, patch: JsonObject | None = None) -> OutgoingMessage:
     """The message that a letter is about, with changes to the fields of its value. Raises `Conflict` if it
     has none."""
     kept = letter.value if isinstance(letter.value, dict) else {}
     value = _bytes(kept.get("value"))
-    return Outgoing(
-        letter.source,
-        value if patch is None else _patched(value, patch),
-        _bytes(kept.get("key")),
-        _headers(letter),
+    return OutgoingMessage(
+        id=f"letter-{letter.id}",
+        topic=letter.source,
+        value=value if patch is None else _patched(value, patch),
+        key=_bytes(kept.get("key")),
+        headers=_headers(letter),
+        institute_id=letter.institute_id,
     )
 
 

@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from muster.engine.bus import ERROR_MESSAGE, Batch, Message, Rejected
-from muster.engine.commands import CORRELATION_ID, Received, Reception, Reply
+from muster.engine.commands import CORRELATION_ID, CommandStatus, Received, Reception, Reply
 from muster.engine.event_waits import field_of
 from muster.engine.ports import NotWritten
+from muster.model.command import CommandRecord
 from muster.model.json import Json, JsonObject
+from muster.model.stored import Page
 from muster.model.text import made_suitable
 from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation, Undecodable
 from muster.nodes.resolved import BadParameter
@@ -52,6 +54,29 @@ class Replies(Protocol):
     async def receive(self, replies: Sequence[Reply]) -> Sequence[Reception]:
         """What becomes of replies, each in its place; durable when this returns. Raises `NotWritten`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class WantedCommands:
+    """Which commands a list is to show. None: whichever."""
+
+    status: CommandStatus | None = None
+    execution_id: str | None = None
+    workflow_id: str | None = None
+    topic: str | None = None
+    correlation_id: str | None = None
+
+
+class CommandRecords(Protocol):
+    """Commands, for people to look at. `institute_id` None reads across tenants."""
+
+    async def list(
+        self, institute_id: str | None, wanted: WantedCommands, page: Page
+    ) -> tuple[Sequence[CommandRecord], str | None]:
+        """Newest first, and the cursor of the next page."""
+        ...
+
+    async def get(self, institute_id: str | None, command_id: str) -> CommandRecord | None: ...
 
 
 class ReplyObserver(Protocol):

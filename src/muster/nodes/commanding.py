@@ -1,14 +1,17 @@
 """What a KAFKA_COMMAND node does: sends its command with the commit that records it, parks, and goes on."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from muster.definitions.durations import parse_duration
 from muster.definitions.formats import topic_flaw
+from muster.engine.bus import BusAway
 from muster.engine.commands import (
+    COMPENSATES,
     CORRELATION_FIELD,
     CORRELATION_ID,
     EXECUTION_ID,
@@ -50,11 +53,19 @@ LONGEST_ERROR = 4_000
 # What a node that waits tells of its command.
 SHOWN = ("commandId", "correlationId", "commandTopic", "replyTopic")
 
+log = logging.getLogger(__name__)
+
 
 class CommandObserver(Protocol):
     """Who counts commands that came to nothing."""
 
     def timed_out(self, topic: str) -> None: ...
+
+
+class MakesTopics(Protocol):
+    async def make(self, topics: Collection[str]) -> None:
+        """Make topics of Muster's own where they are not there. Raises `BusAway`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +85,17 @@ class CommandNode:
         new_id: Callable[[], str],
         dlq_topic: str,
         observer: CommandObserver,
+        bus: MakesTopics,
     ) -> None:
         self._schemas, self._new_id, self._dlq_topic = schemas, new_id, dlq_topic
-        self._observer = observer
+        self._observer, self._bus = observer, bus
+        self._made: set[str] = set()
         self._templates = PerConfig(_template)
 
     async def __call__(self, visit: Visit) -> tuple[Outcome, Json]:
         if visit.call.woken:
             try:
-                return self._woken(visit), None
+                return await self._woken(visit), None
             except BadParameter as bad:
                 return Failure("BadParameter", str(bad)), None
         params = self._templates(visit.config).resolve(visit.call.scope)
@@ -95,7 +108,7 @@ class CommandNode:
 
     # --- going on ------------------------------------------------------------------------------------------
 
-    def _woken(self, visit: Visit) -> Outcome:
+    async def _woken(self, visit: Visit) -> Outcome:
         answer = visit.call.answer
         if not isinstance(answer, dict):
             return Failure("Timeout", "the time for its reply was over", retryable=True)
@@ -104,13 +117,13 @@ class CommandNode:
         match CommandStatus(str(answer["status"])):
             case CommandStatus.TIMEOUT:
                 self._observer.timed_out(str(answer["commandTopic"]))
-                return self._failed(visit, answer, "Timeout", str(answer["error"]), "onTimeout")
+                return await self._failed(visit, answer, "Timeout", str(answer["error"]), "onTimeout")
             case CommandStatus.ERROR:
-                return self._failed(visit, answer, "CommandError", str(answer["error"]), "onError")
+                return await self._failed(visit, answer, "CommandError", str(answer["error"]), "onError")
             case _:
-                return self._replied(visit, answer)
+                return await self._replied(visit, answer)
 
-    def _replied(self, visit: Visit, answer: JsonObject) -> Outcome:
+    async def _replied(self, visit: Visit, answer: JsonObject) -> Outcome:
         try:
             wrong = _is_error(visit.config, answer, visit.call.scope)
         except ExpressionError as error:
@@ -118,12 +131,12 @@ class CommandNode:
         if wrong:
             told = "the reply is an error: `errorWhen` holds"
             noted = CommandFailed(str(answer["commandId"]), told)
-            return self._failed(visit, answer, "CommandError", told, "onError", (noted,))
+            return await self._failed(visit, answer, "CommandError", told, "onError", (noted,))
         return mapped_reply(
             answer.get("reply"), object_of(visit.config.get("outputMapping"), "outputMapping")
         )
 
-    def _failed(
+    async def _failed(
         self,
         visit: Visit,
         answer: JsonObject,
@@ -136,10 +149,25 @@ class CommandNode:
         told = message[:LONGEST_ERROR]
         dlq = compile_template(visit.config.get("dlq") or {}).resolve(visit.call.scope)
         buries: tuple[Opening, ...] = ()
-        if isinstance(dlq, dict) and dlq.get(when) is True:
+        # What the bus has refused is a dead letter already, and would be refused again.
+        refused = answer.get("refused") is True
+        if isinstance(dlq, dict) and dlq.get(when) is True and not refused:
             topic = text_of(dlq.get("topic"), "dlq.topic") or self._dlq_topic
+            await self._make(topic)
             buries = (CommandLetter(str(answer["commandId"]), topic, kind, told),)
-        return Reported(kind, told, retryable=True, opens=opens, buries=buries)
+        return Reported(kind, told, retryable=not refused, opens=opens, buries=buries)
+
+    async def _make(self, topic: str) -> None:
+        """Let there be a topic of dead letters. While the bus is away nobody waits for that: then it has to
+        be there already."""
+        if topic in self._made:
+            return
+        try:
+            await self._bus.make([topic])
+        except BusAway as away:
+            log.warning("the topic %s could not be made: %s", topic, away)
+        else:
+            self._made.add(topic)
 
 
 def _template(config: JsonObject) -> Template:
@@ -163,7 +191,7 @@ async def made_command(
         timeout = timeout_in(params)
         payload = params.get("command", {})
         value = await schemas.encode(_schema(params, "schema"), command_topic, payload)
-        headers = _headers(params, call, reply_topic, correlation_id)
+        headers = _headers(params, call, reply_topic, correlation_id, compensates)
         key = text_of(params.get("key"), "key") or correlation_id
         reply_schema = _schema(params, "replySchema")
     except BadParameter as bad:
@@ -232,7 +260,9 @@ def timeout_in(params: JsonView) -> timedelta:
         raise BadParameter(f"`timeout`: {error}") from None
 
 
-def _headers(params: JsonView, call: Call, reply_topic: str, correlation_id: str) -> dict[str, str]:
+def _headers(
+    params: JsonView, call: Call, reply_topic: str, correlation_id: str, compensates: str | None
+) -> dict[str, str]:
     """The author's headers, and ours, which nobody overrides."""
     given = object_of(params.get("headers"), "headers")
     own = {
@@ -242,6 +272,7 @@ def _headers(params: JsonView, call: Call, reply_topic: str, correlation_id: str
         REPLY_TOPIC: reply_topic,
         TRACE_PARENT: trace_parent(call.execution_id, correlation_id),
         TIMESTAMP: call.now.isoformat(),
+        **({COMPENSATES: compensates} if compensates else {}),
     }
     taken = {name.casefold() for name in own}
     chosen = {name: text_of(value, f"headers.{name}") for name, value in given.items()}

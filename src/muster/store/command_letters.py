@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select
 
 from muster.engine.bus import ERROR_MESSAGE, ERROR_TIMESTAMP, ERROR_TYPE, ORIGINAL_TOPIC, Headers
-from muster.engine.commands import CommandLetter
+from muster.engine.commands import BURIED, CommandLetter
 from muster.engine.letters import LetterKind, LetterStatus
 from muster.engine.outbox import OutgoingMessage
 from muster.kit.ids import derived_id
@@ -20,7 +20,6 @@ from muster.store.tables import dead_letter, workflow_kafka_commands
 K = workflow_kafka_commands.c
 # A header is read by people, and counts towards the size of a message.
 LONGEST_REASON = 1_000
-BURIED = "dead letter"
 
 
 def write_command_letters(connection: Connection, letters: Sequence[CommandLetter], at: datetime) -> None:
@@ -65,11 +64,12 @@ def _message(letter: CommandLetter, row: Row[Any], at: datetime) -> OutgoingMess
     )
     own = tuple((name, str(value).encode()) for name, value in (row.command_headers or {}).items())
     return OutgoingMessage(
-        id=derived_id(row.id, BURIED),
+        id=derived_id(row.id, "dead letter"),
         topic=letter.topic,
         value=row.command_value,
         key=row.command_key,
         headers=(*own, *told),
+        reference=f"{BURIED}{row.id}",
         institute_id=row.institute_id,
     )
 

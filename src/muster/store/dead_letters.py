@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, select, update
 
 from muster.engine.actions import Note
 from muster.engine.letters import DeadLetter, LetterKind, LetterStatus, WantedLetters
+from muster.engine.outbox import OutgoingMessage
 from muster.engine.owned import Progress
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry, Page
@@ -17,6 +18,7 @@ from muster.store.committer import GroupCommitter, Locks
 from muster.store.database import Database
 from muster.store.dialect import insert_rows, now
 from muster.store.notes import Acted, acted, may_act, won, write_down
+from muster.store.outbox import add_messages
 from muster.store.paging import read_page
 from muster.store.tables import dead_letter, execution_takeover, workflow, workflow_execution
 
@@ -98,6 +100,14 @@ def _close(connection: Connection, ids: Sequence[int], status: LetterStatus, at:
     connection.execute(update(dead_letter).where(D.id.in_(ids)).values(status=status.value, resolved_at=at))
 
 
+class Dealing(NamedTuple):
+    """A letter that somebody deals with. What it `sends` is published, and only if nobody else was faster."""
+
+    letter: int
+    note: Note
+    sends: OutgoingMessage | None = None
+
+
 class DealingWith:
     """Marks letters as dealt with: they are let be, or were tried again. Refused for one that somebody has
     dealt with."""
@@ -109,20 +119,22 @@ class DealingWith:
     def __init__(self, status: LetterStatus) -> None:
         self._status = status
 
-    def write(self, connection: Connection, items: Sequence[tuple[int, Note]]) -> Sequence[Acted]:
-        allowed = may_act(connection, [note for _, note in items])
-        chosen = select(D.id).where(D.id.in_({number for number, _ in items}), D.status == LetterStatus.OPEN)
+    def write(self, connection: Connection, items: Sequence[Dealing]) -> Sequence[Acted]:
+        allowed = may_act(connection, [item.note for item in items])
+        wanted = {item.letter for item in items}
+        chosen = select(D.id).where(D.id.in_(wanted), D.status == LetterStatus.OPEN)
         free = set(connection.scalars(chosen.order_by(D.id).with_for_update()))
-        closed: dict[int, Note] = {}
+        closed: dict[int, Dealing] = {}
         results: list[Acted] = []
-        for (number, note), may in zip(items, allowed, strict=True):
-            results.append(acted(may, number in free))
+        for item, may in zip(items, allowed, strict=True):
+            results.append(acted(may, item.letter in free))
             if results[-1] is Acted.DONE:
-                free.remove(number)
-                closed[number] = note
+                free.remove(item.letter)
+                closed[item.letter] = item
         at = now(connection)
         _close(connection, sorted(closed), self._status, at)
-        write_down(connection, list(closed.values()), at)
+        write_down(connection, [item.note for item in closed.values()], at)
+        add_messages(connection, [item.sends for item in closed.values() if item.sends is not None])
         return results
 
 
@@ -154,10 +166,11 @@ class DeadLetterRepository:
         return await self._database.read(lambda connection: connection.scalar(chosen.limit(1)))
 
     async def dismiss(self, letter_id: int, note: Note) -> bool:
-        return won(await self._committer.submit(self._dismissing, (letter_id, note), object()))
+        return won(await self._committer.submit(self._dismissing, Dealing(letter_id, note), object()))
 
-    async def redriven(self, letter_id: int, note: Note) -> bool:
-        return won(await self._committer.submit(self._redriving, (letter_id, note), object()))
+    async def resend(self, letter_id: int, note: Note, message: OutgoingMessage) -> bool:
+        dealing = Dealing(letter_id, note, message)
+        return won(await self._committer.submit(self._redriving, dealing, object()))
 
 
 def _of_tenant(chosen: Select[Any], institute_id: str | None) -> Select[Any]:

@@ -8,10 +8,12 @@ from muster.engine.bulk import JobStatus
 from muster.engine.lookout import Seen, Sight
 from muster.store.business_keys import MEETING
 from muster.store.claims import NEXT_DUE, NEXT_LEASE_END
+from muster.store.command_sending import REFUSED
+from muster.store.commands import K
 from muster.store.database import Database
 from muster.store.dialect import utc_now
 from muster.store.schedules import next_run
-from muster.store.tables import bulk_job, wait_topic, workflow_execution
+from muster.store.tables import bulk_job, reply_topic, wait_topic, workflow_execution
 from muster.store.triggers import WANTED_TOPICS
 from muster.store.types import UtcTime
 
@@ -34,7 +36,9 @@ LOOK = union_all(
         B.status == JobStatus.RUNNING.value
     ),
     _next(Sight.KEYS, utc_now()).where(MEETING.exists()),
+    _next(Sight.REFUSED, utc_now()).where(select(K.id).where(REFUSED).exists()),
     select(literal(TOPIC), wait_topic.c.topic, NO_TIME),
+    select(literal(TOPIC), reply_topic.c.topic, NO_TIME),
     select(literal(TOPIC), WANTED_TOPICS.subquery().c.topic, NO_TIME),
 )
 

@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from muster.app.cli.commands import commands
 from muster.app.cli.dead_letters import letters
 from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.demo import demo
@@ -59,6 +60,7 @@ app.add_typer(idempotency, name="idempotency")
 app.add_typer(schedules, name="schedules")
 app.add_typer(waits, name="waits")
 app.add_typer(tasks, name="tasks")
+app.add_typer(commands, name="commands")
 app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(secrets, name="secrets")

@@ -127,20 +127,18 @@ async def _dismiss(number: int, reason: str) -> "DeadLetter":
 @asynccontextmanager
 async def _opened() -> "AsyncIterator[DeadLetters]":
     """The letters in the database; what they refuse ends the command with a sentence."""
-    from muster.app.cli.opening import catalogue, loaded_settings, storage
+    from muster.app.cli.opening import catalogue, storage
     from muster.app.dead_letters import dead_letters
     from muster.definitions.library import NotFound
-    from muster.engine.bus import BadClient
     from muster.engine.control import Conflict
 
     known = catalogue()
     async with storage() as stored:
         try:
-            async with dead_letters(
-                loaded_settings().settings, stored.database, stored.workflows, stored.templates, known
-            ) as found:
+            parts = (stored.database, stored.workflows, stored.templates, known)
+            async with dead_letters(*parts) as found:
                 yield found
-        except (NotFound, Conflict, BadClient) as refused:
+        except (NotFound, Conflict) as refused:
             stop(f"{refused}.", FAILED)
 
 

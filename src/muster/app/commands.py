@@ -1,0 +1,84 @@
+"""Commands, put together: what their nodes do, who hears of their messages, and how replies reach them."""
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from muster.app.bus import consuming
+from muster.app.command_metrics import CommandMetrics
+from muster.app.ground import Ground
+from muster.app.passes import TROUBLE, making
+from muster.definitions.limits import Limits
+from muster.engine.consuming import Consumer
+from muster.engine.lookout import SELDOM, Sight
+from muster.engine.outbox import Stream
+from muster.kit.loop import Loop
+from muster.nodes.command_replies import ReplyMessages
+from muster.nodes.commanding import CommandNode
+from muster.nodes.compensating import CompensatingCommand
+from muster.nodes.message_schemas import InlineSchemas, MessageSchemas
+from muster.store.command_replies import ReplyRepository
+from muster.store.command_sending import CommandSenders, RefusedCommands, SentCommandRepository
+
+LEAVE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What nodes send commands with and undo them by; `senders` hears what became of their messages."""
+
+    node: CommandNode
+    compensating: CompensatingCommand
+    senders: CommandSenders
+    schemas: MessageSchemas
+    metrics: CommandMetrics
+
+
+def commands_of(ground: Ground, limits: Limits) -> Commands:
+    metrics, schemas = CommandMetrics(ground.registry), InlineSchemas(limits)
+    dlq_topic = ground.settings.workflow.kafka.dlq_topic
+    node = CommandNode(schemas, lambda: str(uuid.uuid4()), dlq_topic, metrics, ground.bus)
+    written = partial(ground.written.tell, Stream.EXECUTIONS)
+    compensating = CompensatingCommand(schemas, SentCommandRepository(ground.database), written)
+    return Commands(node, compensating, CommandSenders(metrics), schemas, metrics)
+
+
+@asynccontextmanager
+async def receiving_replies(
+    ground: Ground, commands: Commands, look_now: Callable[[], None]
+) -> AsyncIterator[Consumer]:
+    """Take replies until the end of the block, if this instance has the role `engine`."""
+    kafka = ground.settings.workflow.kafka
+    replies = ReplyRepository(ground.database, ground.committer)
+    messages = ReplyMessages(replies, commands.schemas, commands.metrics, look_now)
+
+    async def always() -> Collection[str]:
+        return kafka.reply_topics
+
+    refused = RefusedCommands(ground.database)
+
+    async def tell_refused() -> float:
+        told = await refused.tell()
+        if told:
+            look_now()
+        return 0.0 if told else SELDOM
+
+    loop = Loop("refused commands", tell_refused, TROUBLE)
+    ground.lookout.watch(Sight.REFUSED, loop.wake)
+    async with (
+        making([loop] if ground.has_engine else [], LEAVE_SECONDS),
+        consuming(
+            ground.settings,
+            ground.bus,
+            kafka.reply_group_id,
+            [messages],
+            [always, messages.topics],
+            ground.database,
+            ground.clock,
+            ground.messages,
+            ground.lookout,
+        ) as consumer,
+    ):
+        yield consumer

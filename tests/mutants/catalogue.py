@@ -311,8 +311,8 @@ MUTANTS = [
     Mutant(
         "a signal that comes while its owner parks",
         "store/executions.py",
-        "_checkpoint_row(laying, item, at, item.execution_id in reached)",
-        "_checkpoint_row(laying, item, at, False)",
+        "item.fence, item.checkpoint, at, item.execution_id in reached",
+        "item.fence, item.checkpoint, at, False",
         f"{ON_A_DATABASE} while_its_owner_parks and sqlite",
     ),
     Mutant(

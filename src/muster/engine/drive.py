@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
+from math import inf
 from typing import assert_never
 
 from muster.engine.at_hand import AtHand, NothingAtHand
@@ -25,7 +26,7 @@ from muster.engine.keeping import answers_to_keep, history_to_keep, while_waitin
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.openings import ApprovalOpening, Closing, InVain, Opening
-from muster.engine.owned import Checkpoint, Progress
+from muster.engine.owned import Checkpoint, Ended, Progress
 from muster.engine.ports import Executions, NotWritten
 from muster.engine.reading import read_into
 from muster.engine.search import FOUND_BY, digest_of, terms_of
@@ -110,14 +111,25 @@ class Driver:
             for task in under_way:
                 _stop(task)
 
-    async def _compute(self, live: Live, todo: Iterable[Todo]) -> list[Run | Undo]:
-        """Compute what is pure and all that follows from it; answer the effects that are left to do."""
+    async def compute_all(self, live: Live, todo: Iterable[Todo]) -> Ended | None:
+        """An execution that nobody knows of yet, from its start to its end; None, where it does not complete
+        by a few steps that only compute. Nothing is written of it."""
+        if await self._compute(live, todo, PURE_STEPS_IN_A_ROW) or live.opens or live.closes:
+            return None
+        if live.state.status is not ExecutionStatus.COMPLETED:
+            return None
+        checkpoint = checkpoint_of(live, self._clock.now())
+        # What fails, if only by its output, leaves more behind than its rows.
+        return Ended(tuple(live.rows), checkpoint) if checkpoint.failure is None else None
+
+    async def _compute(self, live: Live, todo: Iterable[Todo], most: float = inf) -> list[Run | Undo]:
+        """Compute what is pure and all that follows from it, `most` steps; answer what is left to do."""
         ahead, effects, steps = deque(todo), list[Run | Undo](), 0
         while ahead:
             match ahead.popleft():
                 case Finish():
                     continue
-                case Run() as run if self._attempts.computes(live, run):
+                case Run() as run if steps < most and self._attempts.computes(live, run):
                     settled = await self._computed(live, run)
                     ahead += await self._happened(live, *self._note(live, settled))
                     steps += 1

@@ -13,7 +13,7 @@ from muster.engine.drive import Driver
 from muster.engine.limits import limit_of
 from muster.engine.live import Live, begin
 from muster.engine.observer import Nobody, Observer
-from muster.engine.owned import Begun, Checkpoint, NewExecution, OwnedExecution
+from muster.engine.owned import Begun, Checkpoint, Ended, NewExecution, OwnedExecution
 from muster.engine.ports import Executions, Lost, NotWritten
 from muster.engine.program import Program
 from muster.engine.search import terms_of
@@ -123,6 +123,11 @@ class Instance:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
             new = replace(new, limit=limit)
         is_ours = not self.is_retired and self._places > 0 and not self._is_head_start
+        if is_ours and program.only_computes and new.limit is None and not new.terms:
+            live, todo = begin(new, program)
+            ended = await self._driver.compute_all(live, todo)
+            if ended is not None:
+                return await self._start_ended(replace(new, ended=ended), live, ended)
         begun = await self._executions.start(new if is_ours else replace(new, owner=None))
         if begun.duplicate:
             self._observer.skipped(new, program)
@@ -130,6 +135,16 @@ class Instance:
         self._observer.started(new, program)
         if begun.status is ExecutionStatus.RUNNING:
             self._spawn(*begin(new, program), asked) if is_ours else self._ring()
+        return begun
+
+    async def _start_ended(self, new: NewExecution, live: Live, ended: Ended) -> Begun:
+        """What has ended before anybody knew of it is written once."""
+        begun = await self._executions.start(new)
+        if begun.duplicate:
+            self._observer.skipped(new, live.program)
+        else:
+            self._observer.started(new, live.program)
+            self._observer.progressed(live, ended.rows, ended.checkpoint)
         return begun
 
     async def run(self) -> None:

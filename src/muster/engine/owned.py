@@ -15,11 +15,51 @@ FIRST_FENCE = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it. One that is
+    `RUNNING` is handed on: it is due at once, for whoever looks next.
+
+    `attempts` are those at the nodes that it failed at. `terms` are what it is found by from now on; None: as
+    before. Of one that is `handed_on` nothing runs, whatever its state says is to run next.
+    """
+
+    status: ExecutionStatus
+    context: JsonObject
+    state: JsonObject
+    current_node: str | None = None
+    resume_at: datetime | None = None
+    output: Json = None
+    failure: Failure | None = None
+    attempts: tuple[JsonObject, ...] = ()
+    terms: tuple[str, ...] | None = None
+    handed_on: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in FINAL
+
+    @property
+    def seq(self) -> int:
+        """The last number of the journal that it takes account of; 0, where its state cannot be read."""
+        seq = self.state.get("seq")
+        return seq if isinstance(seq, int) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """All of an execution, from its first step to its end."""
+
+    rows: tuple[JournalRow, ...]
+    checkpoint: Checkpoint
+
+
+@dataclass(frozen=True, slots=True)
 class NewExecution:
     """An execution about to be written, owned by who writes it; without an owner, due at once for anyone.
-    Its `limit` may have it queued instead. `terms` are what it is found by, besides its tags. `once` is its
-    key: if another has it, nothing is written. `delivery` is the key of the message that asks for it: if
-    another came of that, nothing is written either."""
+    One that has `ended` before it was written is written as it ended. Its `limit` may have it queued instead.
+    `terms` are what it is found by, besides its tags. `once` is its key: if another has it, nothing is
+    written. `delivery` is the key of the message that asks for it: if another came of that, nothing is
+    written either."""
 
     id: str
     workflow_id: str
@@ -35,6 +75,7 @@ class NewExecution:
     limit: Limit | None = None
     once: Once | None = None
     delivery: Once | None = None
+    ended: Ended | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,37 +132,6 @@ class StoredCheckpoint:
     def fill(self, owned: OwnedExecution) -> OwnedExecution:
         has_asides = self.has_asides or owned.has_asides
         return replace(owned, context=self.context, state=self.state, has_asides=has_asides, is_light=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """Where an execution stands when it pauses, waits or ends. With it, its owner lets go of it. One that is
-    `RUNNING` is handed on: it is due at once, for whoever looks next.
-
-    `attempts` are those at the nodes that it failed at. `terms` are what it is found by from now on; None: as
-    before. Of one that is `handed_on` nothing runs, whatever its state says is to run next.
-    """
-
-    status: ExecutionStatus
-    context: JsonObject
-    state: JsonObject
-    current_node: str | None = None
-    resume_at: datetime | None = None
-    output: Json = None
-    failure: Failure | None = None
-    attempts: tuple[JsonObject, ...] = ()
-    terms: tuple[str, ...] | None = None
-    handed_on: bool = False
-
-    @property
-    def is_final(self) -> bool:
-        return self.status in FINAL
-
-    @property
-    def seq(self) -> int:
-        """The last number of the journal that it takes account of; 0, where its state cannot be read."""
-        seq = self.state.get("seq")
-        return seq if isinstance(seq, int) else 0
 
 
 class Progress(NamedTuple):

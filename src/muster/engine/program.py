@@ -44,7 +44,8 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Program:
     """`asks` are the nodes that are not repeated unasked where they may have been done. `in_cache`: what
-    nodes did may be lost with whoever did it, up to the last checkpoint or what a cache has."""
+    nodes did may be lost with whoever did it, up to the last checkpoint or what a cache has. `only_computes`:
+    nothing in it reaches outside, speaks or waits."""
 
     graph: Graph
     steps: Mapping[str, Step]
@@ -56,6 +57,7 @@ class Program:
     asks: frozenset[str] = frozenset()
     concurrency: Concurrency | None = None
     in_cache: bool = False
+    only_computes: bool = False
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -75,6 +77,7 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         asks=frozenset(node_id for node_id, step in steps.items() if _asks(step)),
         concurrency=compile_concurrency(definition.concurrency),
         in_cache=definition.durability == "cache",
+        only_computes=all(_only_computes(node_types[node.type.upper()]) for node in definition.nodes),
     )
 
 
@@ -83,6 +86,10 @@ def _compensated(node: Node, kind: NodeType) -> Node:
     if node.compensate is not None or kind.compensation is None:
         return node
     return replace(node, compensate=kind.compensation(node.config))
+
+
+def _only_computes(kind: NodeType) -> bool:
+    return kind.kind in (NodeKind.START, NodeKind.PURE) and not kind.speaks
 
 
 def _asks(step: Step) -> bool:

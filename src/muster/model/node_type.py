@@ -61,7 +61,8 @@ class NodeType:
     the config, and it is asked only about a config that its schema accepts. `say` puts the config in words.
     `local_names` may be used in its expressions besides the context's. `attempts` says how often a node with
     this config is tried where its author does not, if that differs from others of its kind; `compensation`
-    how it is undone, where its config says that.
+    how it is undone, where its config says that. One that `speaks` tells somebody what it computes: that is
+    not to be heard of an execution that never begins.
     """
 
     name: str
@@ -78,6 +79,7 @@ class NodeType:
     local_names: frozenset[str] = frozenset()
     attempts: "Callable[[JsonView], int] | None" = None
     compensation: "Callable[[JsonView], JsonObject | None] | None" = None
+    speaks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ TYPE = NodeType(
     examples=({"message": "Order #{orderId} was refused"},),
     sets=sets_nothing,
     say=say,
+    speaks=True,
 )
 
 

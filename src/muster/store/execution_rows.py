@@ -5,13 +5,15 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Row
 
-from muster.engine.owned import FIRST_FENCE, NewExecution
+from muster.engine.owned import FIRST_FENCE, Checkpoint, NewExecution
 from muster.engine.state import ExecutionStatus
+from muster.model.json import JsonObject
 from muster.store.large_values import Laying
 
 Moment: TypeAlias = datetime | timedelta
-# Whose times may be told by how far from now they are.
+# Whose times may be told by how far from now they are; and of those that have ended.
 FROM_NOW = ("lease_until", "resume_at", "updated_at")
+FROM_NOW_AT_END = (*FROM_NOW, "completed_at")
 
 
 def new_row(laying: Laying, new: NewExecution, at: Moment, until: Moment | None = None) -> dict[str, object]:
@@ -38,6 +40,50 @@ def new_row(laying: Laying, new: NewExecution, at: Moment, until: Moment | None 
     laying.row(new.id, row, {"context": new.context})
     # The same, for starting anew: its places are kept by themselves, since the context's change.
     return {**row, "given": row["context"], "given_aside": row["aside"]}
+
+
+def ended_row(laying: Laying, new: NewExecution, at: Moment) -> dict[str, object]:
+    """One that had ended before it was written, and was driven by who writes it."""
+    assert new.ended is not None, "asked only of those that have"
+    return {
+        **new_row(laying, new, at, at),
+        **checkpoint_row(laying, new.id, FIRST_FENCE, new.ended.checkpoint, at),
+    }
+
+
+def checkpoint_row(
+    laying: Laying,
+    execution_id: str,
+    fence: int,
+    checkpoint: Checkpoint,
+    at: Moment,
+    reached: bool = False,
+) -> dict[str, object]:
+    """With its checkpoint an owner lets go: no owner, no lease, and a due time if it has one. What something
+    has `reached` meanwhile is due at once."""
+    at_once = reached or checkpoint.status is ExecutionStatus.RUNNING
+    failure = checkpoint.failure
+    row: dict[str, object] = {
+        "id": execution_id,
+        "status": checkpoint.status.value,
+        "current_node_id": checkpoint.current_node,
+        "resume_at": at if at_once and not checkpoint.is_final else checkpoint.resume_at,
+        "checkpoint_seq": checkpoint.seq,
+        "owner": None,
+        "lease_until": None,
+        "takeovers": 0,
+        "untouched_fence": fence + 1 if checkpoint.handed_on else None,
+        "error_type": failure.type if failure else None,
+        "error_message": failure.message if failure else None,
+        "completed_at": at if checkpoint.is_final else None,
+        "updated_at": at,
+    }
+    columns: JsonObject = {
+        "context": checkpoint.context,
+        "output": checkpoint.output,
+        "state": checkpoint.state,
+    }
+    return laying.row(execution_id, row, columns)
 
 
 def is_where_it_began(row: Row[Any], owner: str | None) -> bool:

@@ -1,7 +1,7 @@
 """Executions and their journal: every write of an owner is fenced, every claim is one statement."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -42,19 +42,18 @@ from muster.store.committer import TROUBLE, GroupCommitter, Locks
 from muster.store.database import Database, Work, needs_transaction
 from muster.store.dead_letters import write_letters
 from muster.store.dedupe import ClaimingNodes
-from muster.store.dialect import Claim, insert_new, lock_rows, now, present, update_rows
-from muster.store.execution_rows import FROM_NOW, new_row
-from muster.store.finding import replace_terms, write_tags_and_terms
+from muster.store.dialect import Claim, lock_rows, now, present, update_rows
+from muster.store.execution_rows import checkpoint_row
+from muster.store.finding import replace_terms
 from muster.store.item_rows import read_done_items, read_failed_items, read_item_outputs
 from muster.store.journal import owns, write_fenced
 from muster.store.large_values import OF_EXECUTIONS, Laying, read_values
 from muster.store.light_claims import read_checkpoints, take_lightly
-from muster.store.limits import StartingLimited, look_again, look_later
+from muster.store.limits import look_again, look_later
 from muster.store.lock_order import lock_ahead, lock_ahead_of_closing
-from muster.store.once import Claims, asks_for_a_key
 from muster.store.openings import close, write_ends, write_openings
 from muster.store.putting_off import put_off
-from muster.store.starting_at_once import StartingAtOnce, may_begin_at_once
+from muster.store.starting import Starts
 from muster.store.tables import execution_signal, execution_takeover, node_execution, workflow_execution
 
 T = TypeVar("T")
@@ -70,29 +69,6 @@ SIGNALS = (
     .order_by(S.id)
 )
 TAKEN_SIGNALS = Among(S.id, lambda taken: delete(execution_signal).where(taken))
-
-
-class Starting:
-    """Begins executions: they are there, running, and owned or due at once for anyone. One that is there
-    already, because the answer to its commit got lost, is left as it is. Of several with one key, one
-    begins."""
-
-    key_may_repeat = True
-    is_single_statement = True
-
-    def __init__(self, lease: timedelta, locks: Locks = Locks.NOTHING) -> None:
-        self._lease, self.locks = lease, locks
-
-    def write(self, connection: Connection, items: Sequence[NewExecution]) -> Sequence[Begun]:
-        claims, laying = Claims(connection, items), Laying(OF_EXECUTIONS)
-        new = claims.winners(items)
-        rows = [new_row(laying, item, timedelta(), self._lease) for item in new]
-        if laying.has_values or any(item.tags or item.terms for item in new):
-            needs_transaction(connection)
-        insert_new(connection, workflow_execution, rows, ("id",), FROM_NOW)
-        write_tags_and_terms(connection, new)
-        laying.write(connection)
-        return claims.answers(items, {item.id: ExecutionStatus.RUNNING for item in new})
 
 
 class Progressing:
@@ -176,7 +152,11 @@ def _write_checkpoints(connection: Connection, items: Sequence[Progress]) -> Non
         connection.execute(delete(execution_signal).where(S.execution_id.in_(ended)))
     laying = Laying(OF_EXECUTIONS)
     rows = {
-        item.execution_id: _checkpoint_row(laying, item, at, item.execution_id in reached) for item in items
+        item.execution_id: checkpoint_row(
+            laying, item.execution_id, item.fence, item.checkpoint, at, item.execution_id in reached
+        )
+        for item in items
+        if item.checkpoint is not None
     }
     laying.write(connection)
     update_rows(connection, workflow_execution, list(rows.values()), ("id",))
@@ -190,6 +170,12 @@ def _failed(item: Progress) -> bool:
 
 def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
     return present(connection, execution_signal, "execution_id", ids)
+
+
+def _committer_at_once(
+    database: Database, committer: GroupCommitter, starts: GroupCommitter | None
+) -> GroupCommitter | None:
+    return (starts or committer) if database.dialect_name == "postgresql" else None
 
 
 class ExecutionRepository:
@@ -207,26 +193,18 @@ class ExecutionRepository:
         """`light`: what is claimed because it is due comes without its checkpoint. `starts`: by whom starts
         with keys are written, if they are a single statement. `written` hears of messages that were."""
         self._database, self._committer, self._lease, self._light = database, committer, lease, light
-        self._starts, self._written = starts or committer, written or Written()
-        self._starting, self._starting_once = Starting(lease), Starting(lease, Locks.KEYS)
-        self._starting_at_once = StartingAtOnce(lease) if database.dialect_name == "postgresql" else None
-        self._progressing = Progressing()
-        self._starting_limited, self._claiming = StartingLimited(lease), ClaimingNodes()
+        self._starts = Starts(committer, lease, _committer_at_once(database, committer, starts))
+        self._progressing, self._claiming, self._written = (
+            Progressing(),
+            ClaimingNodes(),
+            written or Written(),
+        )
 
     async def start(self, new: NewExecution) -> Begun:
         try:
-            if self._starting_at_once is not None and may_begin_at_once(new):
-                begun = await self._starts.submit(self._starting_at_once, new, new.id)
-                if begun is not None:
-                    return begun
-            return await self._committer.submit(self._kind_of(new), new, new.id)
+            return await self._starts.start(new)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
-
-    def _kind_of(self, new: NewExecution) -> Starting | StartingLimited:
-        if new.limit is not None:
-            return self._starting_limited
-        return self._starting_once if asks_for_a_key(new) else self._starting
 
     async def write(self, progress: Progress) -> None:
         try:
@@ -361,32 +339,3 @@ class ExecutionRepository:
             return await self._database.read(work, single=single)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
-
-
-def _checkpoint_row(laying: Laying, item: Progress, at: datetime, reached: bool) -> dict[str, object]:
-    """With its checkpoint an owner lets go: no owner, no lease, and a due time if it has one."""
-    checkpoint = item.checkpoint
-    assert checkpoint is not None, "asked only of those that have one"
-    at_once = reached or checkpoint.status is ExecutionStatus.RUNNING
-    failure = checkpoint.failure
-    row: dict[str, object] = {
-        "id": item.execution_id,
-        "status": checkpoint.status.value,
-        "current_node_id": checkpoint.current_node,
-        "resume_at": at if at_once and not checkpoint.is_final else checkpoint.resume_at,
-        "checkpoint_seq": checkpoint.seq,
-        "owner": None,
-        "lease_until": None,
-        "takeovers": 0,
-        "untouched_fence": item.fence + 1 if checkpoint.handed_on else None,
-        "error_type": failure.type if failure else None,
-        "error_message": failure.message if failure else None,
-        "completed_at": at if checkpoint.is_final else None,
-        "updated_at": at,
-    }
-    columns: JsonObject = {
-        "context": checkpoint.context,
-        "output": checkpoint.output,
-        "state": checkpoint.state,
-    }
-    return laying.row(item.execution_id, row, columns)

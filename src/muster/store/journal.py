@@ -58,6 +58,12 @@ def write_fenced(
     return locked
 
 
+def new_journal(laying: Laying, execution_id: str, rows: Iterable[JournalRow]) -> list[Written]:
+    """The rows of an execution that is new; of several for one place the last."""
+    places = {(row.node, row.visit, row.item_key): _written(laying, execution_id, row) for row in rows}
+    return list(places.values())
+
+
 def owns(locked: Mapping[str, Row[Any]], execution_id: str, fence: int) -> bool:
     row = locked.get(execution_id)
     return row is not None and row.fence == fence
@@ -91,7 +97,7 @@ def _write_at_once(connection: Connection, journals: Journals, others: Iterable[
         for execution, fence, rows in owners
     ]
     rows = [row for _, _, rows in owners for row in rows]
-    found = run(connection, _statement(dialect), document, node_execution, COLUMNS, rows)
+    found = run(connection, _statement(dialect), document, (node_execution, COLUMNS, rows))
     # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
     connection.info[CLOCK] = max((row.at for row in found), default=None)
     return {row.id: row for row in found}

@@ -18,6 +18,8 @@ from muster.store.types import Bytes, Encoder, JsonText, JsonValue, Unstorable, 
 
 Rows = Sequence[Mapping[str, object]]
 Names = tuple[str, ...]
+# Some rows of a table, with the columns that they have.
+Written = tuple[Table, Names, Rows]
 # The one parameter, as a document.
 WHOLE = "$1::text::json"
 
@@ -37,7 +39,7 @@ def insert(
     if returning:
         statement += f" RETURNING {quoted(dialect, returning)}"
     document = documents(table, names, rows, dialect, from_now)
-    return run(connection, statement, document, table, names, rows)
+    return run(connection, statement, document, (table, names, rows))
 
 
 def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
@@ -47,7 +49,7 @@ def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: 
 def update(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
     dialect = connection.dialect
     statement = _update(table, names, tuple(key), dialect)
-    run(connection, statement, documents(table, names, rows, dialect), table, names, rows)
+    run(connection, statement, documents(table, names, rows, dialect), (table, names, rows))
 
 
 def lock(
@@ -64,17 +66,15 @@ def present(connection: Connection, table: Table, column: str, values: Sequence[
     return {row[0] for row in connection.exec_driver_sql(statement, (orjson.dumps(values).decode(),))}
 
 
-def run(
-    connection: Connection, statement: str, document: object, table: Table, names: Names, rows: Rows
-) -> Sequence[Row[Any]]:
+def run(connection: Connection, statement: str, document: object, *written: Written) -> Sequence[Row[Any]]:
     """Run a statement over a document that is made of the documents of these rows."""
     try:
         text = orjson.dumps(document).decode()
         if "\\u0000" in text:
-            _find_unstorable(table, names, rows, connection.dialect, None)
+            _find_unstorable(written, connection.dialect, None)
         result = connection.exec_driver_sql(statement, (text,))
     except (DBAPIError, TypeError) as refused:
-        _find_unstorable(table, names, rows, connection.dialect, refused)
+        _find_unstorable(written, connection.dialect, refused)
         raise
     return result.all() if result.returns_rows else []
 
@@ -182,11 +182,9 @@ def _fragment(value: Any) -> orjson.Fragment:
     return orjson.Fragment(str(value) if type(value) is JsonText else json_text(value))
 
 
-def _find_unstorable(
-    table: Table, names: Names, rows: Rows, dialect: Dialect, refused: Exception | None
-) -> None:
+def _find_unstorable(written: Sequence[Written], dialect: Dialect, refused: Exception | None) -> None:
     """Raise `Unstorable` if a value is what was refused."""
-    for name in names:
+    for table, name, rows in ((table, name, rows) for table, names, rows in written for name in names):
         encode = encoder(table.c[name].type, dialect)
         for row in rows:
             try:

@@ -179,7 +179,7 @@ async def measure(by: str, server_url: str, options: argparse.Namespace) -> None
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         port, more, topic = free_port(), dict[str, str](), ""
         if by == "kafka":
-            brokers = os.environ.get("TEST_KAFKA_BOOTSTRAP") or _started("kafka", "TEST_KAFKA_BOOTSTRAP")
+            brokers = os.environ.get("TEST_KAFKA_BOOTSTRAP") or started("kafka", "TEST_KAFKA_BOOTSTRAP")
             topic = await stack.enter_async_context(topic_of_ones_own(brokers))
             more = {"KAFKA_BOOTSTRAP_SERVERS": brokers, "MUSTER_KAFKA_CONSUMER_GROUP_ID": topic}
         muster = Path(sys.executable).with_name("muster")
@@ -247,7 +247,7 @@ async def beside_dbos(server_url: str, count: int) -> None:
     )
 
 
-def _started(service: str, variable: str) -> str:
+def started(service: str, variable: str) -> str:
     script = HERE.parent / "scripts" / "services.py"
     up = subprocess.run([sys.executable, script, "up", service], capture_output=True, text=True, check=True)
     words = [word for line in up.stdout.splitlines() for word in shlex.split(line)]

@@ -185,9 +185,14 @@ class AroundStreams:
         found: Standing = await self._around("standing", lambda: self._inner.standing(stream))
         return found
 
-    async def turn(self, held: Held, last: int, most: int) -> Sequence[Queued]:
-        found: Sequence[Queued] = await self._around("turn", lambda: self._inner.turn(held, last, most))
+    async def claim(self, held: Held, after: int, published: int, most: int) -> Sequence[Queued]:
+        found: Sequence[Queued] = await self._around(
+            "claim", lambda: self._inner.claim(held, after, published, most)
+        )
         return found
+
+    async def mark(self, held: Held, published: int) -> None:
+        await self._around("mark", lambda: self._inner.mark(held, published))
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
         await self._around("refuse", lambda: self._inner.refuse(held, reasons))

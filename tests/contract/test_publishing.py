@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from muster.engine.outbox import OutgoingMessage, Stream
-from muster.engine.publishing import Overtaken, StreamPublisher
+from muster.engine.publishing import Broken, Overtaken, StreamPublisher
 from muster.store.database import Database
 from muster.store.outbox import OldPublished, add_messages
 from muster.store.outbox_lists import OutboxLists
@@ -96,7 +96,7 @@ async def test_a_claim_under_an_earlier_fence_writes_nothing(house: OutboxHouse,
     assert await others.lease(Stream.EXECUTIONS) is not None
     await house.write(2)
     with pytest.raises(Overtaken):
-        await streams.turn(held, 0, 100)
+        await streams.claim(held, 0, 0, 100)
     with pytest.raises(Overtaken):
         await streams.refuse(held, {1: "no"})
     await streams.stop(held, "no")
@@ -111,7 +111,7 @@ async def test_what_was_given_a_place_keeps_it_whoever_publishes(house: OutboxHo
     held = await streams.lease(Stream.EXECUTIONS)
     assert held is not None
     await house.write(3)
-    claimed = await streams.turn(held, 0, 2)  # and then it dies
+    claimed = await streams.claim(held, 0, 0, 2)  # and then it dies
     await house.end_lease()
     await house.publisher("b").work()
     assert log.values == house.expected()
@@ -163,6 +163,19 @@ async def test_one_that_the_bus_refuses_is_a_dead_letter_and_the_others_go_on(
     assert [(letter.kind, letter.source, letter.error_type) for letter in letters] == [
         ("message", "orders", "UNDELIVERABLE")
     ]
+
+
+async def test_a_gap_in_the_places_is_not_published_over(house: OutboxHouse, log: Log) -> None:
+    streams = house.streams("a")
+    held = await streams.lease(Stream.EXECUTIONS)
+    assert held is not None
+    await house.write(3)
+    await streams.claim(held, 0, 0, 3)
+    gone = delete(outbox_message).where(outbox_message.c.seq == 2)
+    await house.database.write(lambda connection: connection.execute(gone))
+    with pytest.raises(Broken):
+        await house.publisher("a").work()
+    assert log.values == []
 
 
 async def test_published_messages_go_after_a_while_and_others_stay(house: OutboxHouse, log: Log) -> None:

@@ -11,7 +11,7 @@ from muster.store.database import Database
 from outbox_house import AroundChannels, AroundStreams, Log, OutboxHouse
 
 # More than it does to publish seven messages, of which one is refused, in batches of three.
-CALLS = 30
+CALLS = 40
 
 
 class Died(Exception):
@@ -73,7 +73,7 @@ async def until_it_dies(publisher: StreamPublisher) -> None:
         await publisher.work()
 
 
-@pytest.mark.parametrize("point", ["lease", "begin", "standing", "turn", "send"])
+@pytest.mark.parametrize("point", ["lease", "begin", "standing", "claim", "send", "mark"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_a_publisher_may_be_overtaken_at_any_point(database: Database, point: str, after: bool) -> None:
     """It stops for a while, another publishes in its place, and then it goes on as if nothing were."""

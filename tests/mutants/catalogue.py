@@ -17,6 +17,9 @@ EVENT_WAITS = "tests/contract/test_event_waits.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 TRADES = "tests/contract/test_watched_trades.py"
+PUBLISHING = "tests/contract/test_publishing.py"
+PUBLISHING_FAULTS = "tests/contract/test_publishing_faults.py"
+ON_KAFKA = "tests/contract/test_kafka_publishing.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -762,5 +765,76 @@ MUTANTS = [
         "            if run is not None and run.finished_at is None:\n",
         "            if run is None:\n",
         f"{TRADES} finishes_on_it and sqlite",
+    ),
+    Mutant(
+        "the marker, when a stream is taken over",
+        "engine/publishing.py",
+        "            marker = await channel.begin()\n",
+        "            await channel.begin()\n"
+        "            marker = (await self._streams.standing(self._stream)).published_seq\n",
+        f"{PUBLISHING_FAULTS} die_at_any_point and after",
+    ),
+    Mutant(
+        "the fence of a stream",
+        "store/outbox_claims.py",
+        'FENCED = OF_STREAM.where(S.fence == bindparam("under"))',
+        'FENCED = OF_STREAM.where(S.fence >= bindparam("under"))',
+        f"{PUBLISHING} earlier_fence and sqlite",
+    ),
+    Mutant(
+        "the look at what the database knows, after the marker",
+        "engine/publishing.py",
+        "    if standing.fence != fence:\n        return Leave()\n",
+        "",
+        "tests/unit/engine/test_taking_over_a_stream.py overtaken",
+    ),
+    Mutant(
+        "a bus that is ahead of the database",
+        "engine/publishing.py",
+        "    if marker >= standing.next_seq:\n",
+        "    if marker >= standing.next_seq + 1_000_000:\n",
+        f"{PUBLISHING} restored_database and sqlite",
+    ),
+    Mutant(
+        "a bus that is behind the database",
+        "engine/publishing.py",
+        "    if marker < standing.published_seq:\n",
+        "    if marker < 0:\n",
+        f"{PUBLISHING} another_bus and sqlite",
+    ),
+    Mutant(
+        "markers up to the end of the partition",
+        "bus/kafka_markers.py",
+        "        elif (record.offset() or 0) >= end:\n",
+        "        else:\n",
+        f"{ON_KAFKA} anothers_open_transaction",
+    ),
+    Mutant(
+        "a message that the client does not take",
+        "bus/kafka_transactions.py",
+        "            raise Aborting(found) from error\n        else:\n",
+        "            return\n        else:\n",
+        f"{ON_KAFKA} client_refuses",
+    ),
+    Mutant(
+        "earlier producers of a stream",
+        "bus/kafka_transactions.py",
+        "**_transactional(self._name)}",
+        '**_transactional(f"{self._name}.{id(self)}")}',
+        f"{ON_KAFKA} was_replaced",
+    ),
+    Mutant(
+        "a place for each message, without gaps",
+        "engine/publishing.py",
+        "        check_places(tenure.last, batch)\n",
+        "",
+        f"{PUBLISHING} gap and sqlite",
+    ),
+    Mutant(
+        "what is refused, before the others are published",
+        "engine/publishing.py",
+        "        await self._streams.refuse(tenure.held, reasons)\n",
+        "",
+        f"{PUBLISHING} bus_refuses and sqlite",
     ),
 ]

@@ -119,10 +119,15 @@ class OutboxStreams(Protocol):
         """Fence and places, as of one moment."""
         ...
 
-    async def turn(self, held: Held, last: int, most: int) -> Sequence[Queued]:
-        """Mark all up to `last` as published, stay the owner for another lease, and answer what comes next,
-        so many at most: what has a place already, or else what is given one now, durably. Raises
-        `Overtaken`."""
+    async def claim(self, held: Held, after: int, published: int, most: int) -> Sequence[Queued]:
+        """What follows the place `after`, so many at most: what has a place already, or else what is given
+        one now, durably. Notes that all up to `published` is on the bus, and keeps the stream for another
+        lease. Raises `Overtaken`."""
+        ...
+
+    async def mark(self, held: Held, published: int) -> None:
+        """Mark all up to `published` that is not marked yet, and tell those who wait for that, once. It is
+        true whoever says so: no fence is needed."""
         ...
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
@@ -174,11 +179,14 @@ class PublishingObserver(Protocol):
 
 @dataclass(slots=True)
 class Tenure:
-    """A stream in our hands: all up to `last` is on the bus."""
+    """A stream in our hands: all up to `last` is on the bus, and all up to `marked` is marked so, or being
+    marked, while the next is sent."""
 
     held: Held
     channel: Channel
     last: int
+    marked: int = -1
+    marking: asyncio.Task[None] | None = None
 
 
 class StreamPublisher:
@@ -232,6 +240,9 @@ class StreamPublisher:
     async def _give_up(self) -> None:
         tenure, self._tenure = self._tenure, None
         if tenure is not None:
+            if tenure.marking is not None:
+                # Whatever becomes of it: who takes over marks what is not.
+                await asyncio.gather(tenure.marking, return_exceptions=True)
             await tenure.channel.close()
 
     # --- taking over --------------------------------------------------------------------------------
@@ -274,8 +285,37 @@ class StreamPublisher:
     # --- publishing ---------------------------------------------------------------------------------
 
     async def _publish(self, tenure: Tenure) -> None:
-        while batch := await self._streams.turn(tenure.held, tenure.last, self._batch_size):
+        self._mark(tenure)  # what an earlier one has published
+        batch = await self._next(tenure, tenure.last)
+        while batch:
+            batch = await self._send_and_claim(tenure, batch)
+            await self._marked(tenure)
+            self._mark(tenure)
+        await self._marked(tenure)
+
+    async def _send_and_claim(self, tenure: Tenure, batch: Sequence[Queued]) -> Sequence[Queued]:
+        """Publish a batch, and say what is next. Where more lies ready, it is claimed meanwhile."""
+        if len(batch) < self._batch_size:
             await self._send(tenure, batch)
+            return await self._next(tenure, tenure.last)
+        claiming = asyncio.create_task(self._next(tenure, batch[-1].seq))
+        try:
+            await self._send(tenure, batch)
+            return await claiming
+        finally:
+            await asyncio.gather(claiming, return_exceptions=True)
+
+    async def _next(self, tenure: Tenure, after: int) -> Sequence[Queued]:
+        return await self._streams.claim(tenure.held, after, tenure.last, self._batch_size)
+
+    def _mark(self, tenure: Tenure) -> None:
+        if tenure.marked < tenure.last:
+            tenure.marked = tenure.last
+            tenure.marking = asyncio.create_task(self._streams.mark(tenure.held, tenure.last))
+
+    async def _marked(self, tenure: Tenure) -> None:
+        if tenure.marking is not None:
+            await tenure.marking
 
     async def _send(self, tenure: Tenure, batch: Sequence[Queued]) -> None:
         """Publish a batch. If the bus refuses one of its messages, that one alone is left out."""

@@ -16,7 +16,8 @@ from muster.store.committer import TROUBLE
 from muster.store.database import Database
 from muster.store.dialect import now
 from muster.store.outbox import decode_headers
-from muster.store.outbox_streams import WAITING, Nobody, Senders, give_up, lock_stream
+from muster.store.outbox_claims import WAITING
+from muster.store.outbox_streams import Nobody, Senders, give_up, lock_stream
 from muster.store.tables import outbox_message
 
 M = outbox_message.c

@@ -7,44 +7,41 @@ outbox meanwhile waits for nobody.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
 from muster.engine.bus import Outgoing
 from muster.engine.outbox import Stream
 from muster.engine.ports import NotWritten
-from muster.engine.publishing import Held, Overtaken, Queued, Standing
+from muster.engine.publishing import Held, Queued, Standing
 from muster.store.committer import TROUBLE
 from muster.store.database import Database, Work
-from muster.store.dialect import Numbering, insert_new, now
+from muster.store.dialect import insert_new, now
 from muster.store.message_letters import Undelivered, write_undelivered
 from muster.store.outbox import decode_headers
+from muster.store.outbox_claims import Wanted, claim, claim_at_once, locked
 from muster.store.tables import outbox_message, outbox_stream
 
 T = TypeVar("T")
 M = outbox_message.c
 S = outbox_stream.c
-# A lease is prolonged once this part of it is over.
-PROLONGED_AFTER = 3
 
 OF_STREAM = select(outbox_stream).where(S.stream == bindparam("of_stream"))
-FENCED = OF_STREAM.where(S.fence == bindparam("under")).with_for_update()
 STANDING = select(S.fence, S.next_seq, S.published_seq).where(S.stream == bindparam("of_stream"))
-MESSAGE: tuple[ColumnElement[Any], ...] = (M.seq, M.topic, M.key, M.headers, M.value, M.created_at, M.error)
-WAITING = (
-    select(M.id)
-    .where(M.stream == bindparam("of_stream"), M.seq.is_(None), M.published_at.is_(None))
-    .order_by(M.id)
-    .limit(bindparam("most"))
+UNMARKED = (
+    select(M.id, M.reference)
+    .where(M.stream == bindparam("of_stream"), M.seq <= bindparam("up_to"), M.published_at.is_(None))
+    .order_by(M.seq)
+    .with_for_update()
 )
-NUMBERING = Numbering(outbox_message, WAITING, "seq", MESSAGE)
-BETWEEN = (M.stream == bindparam("of_stream"), M.seq > bindparam("after"), M.seq <= bindparam("up_to"))
-WITH_PLACES = select(*MESSAGE).where(*BETWEEN).order_by(M.seq).limit(bindparam("most"))
-UNMARKED = (*BETWEEN, M.published_at.is_(None))
-REFERENCES = select(M.reference).where(*UNMARKED, M.reference.is_not(None)).order_by(M.reference)
-MARKED = update(outbox_message).where(*UNMARKED).values(published_at=bindparam("at"))
+MARKED = (
+    update(outbox_message)
+    .where(M.id.in_(bindparam("ids", expanding=True)))
+    .values(published_at=bindparam("at"))
+)
 
 
 class Senders(Protocol):
@@ -96,15 +93,23 @@ class OutboxStreamRepository:
 
         return await self._read(work)
 
-    async def turn(self, held: Held, last: int, most: int) -> Sequence[Queued]:
-        def work(connection: Connection) -> Sequence[Queued]:
-            row = locked(connection, held)
-            mark_published(connection, held.stream, row.published_seq, last, self._senders)
-            batch = _next(connection, row, last, most)
-            _keep(connection, row, last, batch, self._lessee.lease)
-            return batch
+    async def claim(self, held: Held, after: int, published: int, most: int) -> Sequence[Queued]:
+        wanted = Wanted(held, after, published, most, self._lessee.lease)
+        try:
+            if self._database.dialect_name == "postgresql":
+                found = await self._database.write(
+                    lambda connection: claim_at_once(connection, wanted), single=True
+                )
+                if found is not None:
+                    return found
+            return await self._database.write(partial(claim, wanted=wanted))
+        except TROUBLE as away:
+            raise NotWritten(str(away)) from away
 
-        return await self._write(work)
+    async def mark(self, held: Held, published: int) -> None:
+        await self._write(
+            lambda connection: mark_published(connection, held.stream, published, self._senders)
+        )
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
         def work(connection: Connection) -> None:
@@ -160,51 +165,17 @@ def lock_stream(connection: Connection, stream: Stream) -> Row[Any]:
     return row
 
 
-def locked(connection: Connection, held: Held) -> Row[Any]:
-    """The stream's row, if the fence is still this one. Raises `Overtaken`."""
-    row = connection.execute(FENCED, {"of_stream": held.stream, "under": held.fence}).one_or_none()
-    if row is None:
-        raise Overtaken(f"the stream {held.stream} is another's")
-    return row
-
-
-def mark_published(connection: Connection, stream: Stream, after: int, up_to: int, senders: Senders) -> None:
-    """Mark what was published, and tell those who wait for that."""
-    if up_to <= after:
+def mark_published(connection: Connection, stream: Stream, up_to: int, senders: Senders) -> None:
+    """Mark what was published, and tell those who wait for that. Of several who do so at once, each message
+    is marked by one."""
+    span = {"of_stream": stream, "up_to": up_to}
+    rows = connection.execute(UNMARKED, span).all()
+    if not rows:
         return
-    at, span = now(connection), {"of_stream": stream, "after": after, "up_to": up_to}
-    references = connection.scalars(REFERENCES, span).all()
-    connection.execute(MARKED, {**span, "at": at})
-    if references:
-        senders.published(connection, [each for each in references if each is not None], at)
-
-
-def _next(connection: Connection, row: Row[Any], last: int, most: int) -> list[Queued]:
-    """What was given a place before comes first: whoever did so may have died over it."""
-    given = {"of_stream": row.stream, "most": most}
-    if row.next_seq - 1 > last:
-        span = {**given, "after": last, "up_to": row.next_seq - 1}
-        return [_queued(found) for found in connection.execute(WITH_PLACES, span)]
-    numbered = NUMBERING.run(connection, row.next_seq, **given)
-    return sorted(map(_queued, numbered), key=lambda queued: queued.seq)
-
-
-def _keep(
-    connection: Connection, row: Row[Any], last: int, batch: Sequence[Queued], lease: timedelta
-) -> None:
-    """Note what has changed of the stream; where nothing has, and the lease is fresh, nothing is written."""
     at = now(connection)
-    next_seq = max([row.next_seq, *(queued.seq + 1 for queued in batch)])
-    fresh = row.lease_until is not None and row.lease_until > at + lease - lease / PROLONGED_AFTER
-    if fresh and row.problem is None and (next_seq, last) == (row.next_seq, row.published_seq):
-        return
-    kept = {"next_seq": next_seq, "published_seq": last, "lease_until": at + lease, "problem": None}
-    connection.execute(update(outbox_stream).where(S.stream == row.stream).values(kept))
-
-
-def _queued(row: Row[Any]) -> Queued:
-    message = Outgoing(row.topic, row.value, row.key, decode_headers(row.headers))
-    return Queued(row.seq, message, row.created_at, row.error is not None)
+    connection.execute(MARKED, {"ids": [row.id for row in rows], "at": at})
+    if references := sorted(row.reference for row in rows if row.reference is not None):
+        senders.published(connection, references, at)
 
 
 def give_up(connection: Connection, reasons: Mapping[int, str], senders: Senders) -> None:

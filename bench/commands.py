@@ -1,0 +1,225 @@
+"""Messages through the outbox to Kafka, beside a bare transactional producer in the same run.
+
+    python bench/commands.py [--rate 200] [--seconds 10] [--rounds 3] [--messages 20000]
+
+Latency is from when a message's row is committed, or was handed to the bare producer, to when the Kafka
+transaction that holds it is committed; both take what waits into one transaction. Rounds alternate. The
+sustained rate is of messages that lie ready, in transactions of 500. What the process spends on a message
+is told besides, since a machine that is shared tells more by that. PostgreSQL is at TEST_POSTGRES_URL and
+Kafka at TEST_KAFKA_BOOTSTRAP, or those that `scripts/services.py` starts.
+"""
+
+import argparse
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from functools import partial
+
+import uvloop
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from muster.bus.kafka_client import PRODUCER, PRODUCER_ALWAYS
+from muster.bus.kafka_transactions import KafkaChannels
+from muster.engine.outbox import OutgoingMessage, Stream
+from muster.engine.publishing import Queued, StreamPublisher
+from muster.kit.loop import Loop
+from muster.store.database import Database
+from muster.store.migrations import migrate
+from muster.store.open import open_database
+from muster.store.outbox import add_messages
+from muster.store.outbox_streams import Lessee, OutboxStreamRepository
+from support.engine import postgres_database
+from waits import started
+
+BATCH = 500
+VALUE = b"x" * 300
+
+
+class Published:
+    """`PublishingObserver`: when each message was published, by its key."""
+
+    def __init__(self) -> None:
+        self.at: dict[bytes, float] = {}
+        self.count, self.wanted, self.done = 0, 0, asyncio.Event()
+
+    def published(self, stream: Stream, batch: Sequence[Queued]) -> None:
+        now = time.perf_counter()
+        self.at |= {queued.message.key or b"": now for queued in batch}
+        self.count += len(batch)
+        if self.count >= self.wanted:
+            self.done.set()
+
+    def refused(self, stream: Stream, reasons: Mapping[int, str]) -> None:
+        raise AssertionError(reasons)
+
+    def took_over(self, stream: Stream) -> None:
+        return
+
+    def stopped(self, stream: Stream, problem: str | None) -> None:
+        assert problem is None
+
+    async def until(self, count: int) -> None:
+        self.wanted = count
+        if self.count < count:
+            self.done.clear()
+            await self.done.wait()
+
+
+class Outbox:
+    """Messages by way of the outbox."""
+
+    def __init__(self, database: Database, client: dict[str, str], topic: str) -> None:
+        self._database, self._topic, self.published = database, topic, Published()
+        lessee = Lessee(f"bench/{uuid.uuid4()}", "bench/", timedelta(seconds=30))
+        streams = OutboxStreamRepository(database, lessee)
+        channels = KafkaChannels(client)
+        publisher = StreamPublisher(Stream.EXECUTIONS, streams, channels, self.published, BATCH)
+        self.loop = Loop("outbox", publisher.work)
+
+    async def send(self, key: bytes) -> float:
+        """Write one; when it was durable."""
+        message = OutgoingMessage(uuid.uuid4().hex, self._topic, VALUE, key)
+        await self._database.write(lambda connection: add_messages(connection, [message]))
+        at = time.perf_counter()
+        self.loop.wake()
+        return at
+
+    async def lay_ready(self, count: int) -> None:
+        for first in range(0, count, BATCH):
+            some = [
+                OutgoingMessage(uuid.uuid4().hex, self._topic, VALUE, str(place).encode())
+                for place in range(first, min(count, first + BATCH))
+            ]
+            await self._database.write(partial(add_messages, messages=some))
+
+
+class Bare:
+    """The same client, with nothing around it."""
+
+    def __init__(self, client: dict[str, str], topic: str) -> None:
+        name = {"transactional.id": uuid.uuid4().hex, "transaction.timeout.ms": 10_000}
+        timeout = {"delivery.timeout.ms": 10_000}
+        self._producer = Producer({**PRODUCER, **client, **PRODUCER_ALWAYS, **name, **timeout})
+        self._producer.init_transactions(30)
+        self._topic, self._thread = topic, ThreadPoolExecutor(1)
+        self._waiting: list[bytes] = []
+        self._stirred = asyncio.Event()
+        self.at: dict[bytes, float] = {}
+
+    async def send(self, key: bytes) -> float:
+        self._waiting.append(key)
+        self._stirred.set()
+        return time.perf_counter()
+
+    async def run(self) -> None:
+        while True:
+            await self._stirred.wait()
+            self._stirred.clear()
+            while self._waiting:
+                keys, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+                await asyncio.get_running_loop().run_in_executor(self._thread, self.transaction, keys)
+                now = time.perf_counter()
+                self.at |= dict.fromkeys(keys, now)
+
+    def transaction(self, keys: Sequence[bytes]) -> None:
+        self._producer.begin_transaction()
+        for key in keys:
+            self._producer.produce(self._topic, VALUE, key)
+        self._producer.commit_transaction(30)
+
+
+async def steadily(
+    rate: int, seconds: float, send: Callable[[bytes], Awaitable[float]]
+) -> dict[bytes, float]:
+    """Send at a rate, without waiting for each other; when each was sent, by its key."""
+    began, sending = time.perf_counter(), []
+    for number in range(int(rate * seconds)):
+        await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
+        key = uuid.uuid4().hex.encode()
+        sending.append((key, asyncio.ensure_future(send(key))))
+    return {key: await task for key, task in sending}
+
+
+async def all_in(sent: dict[bytes, float], published: dict[bytes, float]) -> None:
+    while not sent.keys() <= published.keys():  # noqa: ASYNC110  # who tells would be in what is measured
+        await asyncio.sleep(0.01)
+
+
+def told(name: str, latencies: Sequence[float]) -> tuple[float, float]:
+    ordered = sorted(latencies)
+    p50, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
+    print(f"{name:8} p50 {p50 * 1000:7.1f} ms   p99 {p99 * 1000:7.1f} ms")
+    return p50, p99
+
+
+async def latency(outbox: Outbox, bare: Bare, rate: int, seconds: float, rounds: int) -> None:
+    ours: list[float] = []
+    theirs: list[float] = []
+    for _ in range(rounds):
+        sent = await steadily(rate, seconds / rounds, bare.send)
+        await all_in(sent, bare.at)
+        theirs += (bare.at[key] - at for key, at in sent.items())
+        written = await steadily(rate, seconds / rounds, outbox.send)
+        await all_in(written, outbox.published.at)
+        ours += (outbox.published.at[key] - at for key, at in written.items())
+    print(f"\n{rate} messages a second, {rounds} rounds of each")
+    bare_50, bare_99 = told("bare", theirs)
+    our_50, our_99 = told("outbox", ours)
+    print(f"ratio    p50 {our_50 / bare_50:7.2f}      p99 {our_99 / bare_99:7.2f}")
+
+
+async def sustained(outbox: Outbox, bare: Bare, messages: int) -> None:
+    await outbox.lay_ready(messages)
+    begun = outbox.published.count
+    began, spent = time.perf_counter(), time.process_time()
+    outbox.loop.wake()
+    await outbox.published.until(begun + messages)
+    ours, our_cpu = time.perf_counter() - began, time.process_time() - spent
+    keys = [str(place).encode() for place in range(messages)]
+    began, spent = time.perf_counter(), time.process_time()
+    for first in range(0, messages, BATCH):
+        await asyncio.to_thread(bare.transaction, keys[first : first + BATCH])
+    theirs, their_cpu = time.perf_counter() - began, time.process_time() - spent
+    print(f"\n{messages} messages that lie ready, {BATCH} a transaction")
+    for name, took, cpu in (("bare", theirs, their_cpu), ("outbox", ours, our_cpu)):
+        print(f"{name:8} {messages / took:8.0f}/s   {cpu / messages * 1e6:6.1f} µs of this process each")
+    print(f"ratio    {theirs / ours:8.2f}")
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rate", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--messages", type=int, default=20_000)
+    given = parser.parse_args()
+    brokers = os.environ.get("TEST_KAFKA_BOOTSTRAP") or started("kafka", "TEST_KAFKA_BOOTSTRAP")
+    client = {"bootstrap.servers": brokers}
+    topic = f"bench-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient(dict(client))
+    [made] = admin.create_topics([NewTopic(topic, 4, 1)]).values()
+    made.result()
+    async with postgres_database() as url:
+        database = open_database(url)
+        await migrate(database)
+        outbox, bare = Outbox(database, client, topic), Bare(client, topic)
+        running = [asyncio.create_task(outbox.loop.run()), asyncio.create_task(bare.run())]
+        for key in (b"warm", b"up"):
+            await asyncio.gather(outbox.send(key), bare.send(key))
+        await outbox.published.until(2)
+        await latency(outbox, bare, given.rate, given.seconds, given.rounds)
+        await sustained(outbox, bare, given.messages)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        await database.close()
+
+
+if __name__ == "__main__":
+    uvloop.run(main())

@@ -1,0 +1,204 @@
+"""The outbox on a real Kafka: what its readers see, and what is certain about the marker."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from clocks import NOON
+from databases import fresh_database
+from muster.bus import kafka_markers
+from muster.bus.kafka_markers import MARKERS, read_marker
+from muster.bus.kafka_transactions import KafkaChannels
+from muster.engine.bus import BusAway, Outgoing
+from muster.engine.outbox import Stream
+from muster.engine.publishing import Queued, Unpublishable
+from muster.store.migrations import migrate
+from muster.store.open import open_database
+from outbox_house import OutboxHouse
+
+pytestmark = pytest.mark.kafka
+
+PARTITIONS = 2
+STREAM = Stream.EXECUTIONS
+
+
+class Broker:
+    """Topics of a test's own, and what readers of committed messages see in them."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.client = {"bootstrap.servers": bootstrap}
+        self.channels = KafkaChannels(self.client)
+        self.admin = AdminClient(self.client)
+
+    def make(self, **config: str) -> str:
+        topic = f"orders-{uuid4().hex[:8]}"
+        [made] = self.admin.create_topics([NewTopic(topic, PARTITIONS, 1, config=config)]).values()
+        made.result()
+        return topic
+
+    def read(self, topic: str) -> list[bytes]:
+        """All that is committed, sorted."""
+        reader = Consumer(
+            {
+                **self.client,
+                "group.id": "test",
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "enable.auto.commit": False,
+            }
+        )
+        reader.assign([TopicPartition(topic, place, 0) for place in range(PARTITIONS)])
+        found: list[bytes] = []
+        left = PARTITIONS
+        while left:
+            record = reader.poll(10)
+            assert record is not None, "the broker does not answer"
+            if (error := record.error()) is None:
+                found.append(record.value() or b"")
+            else:
+                assert error.code() == KafkaError._PARTITION_EOF
+                left -= 1
+        reader.close()
+        return sorted(found)
+
+    @contextmanager
+    def open_transaction(self) -> Iterator[Producer]:
+        """Another stream's, with a marker in it, open until the end of the block."""
+        other = Producer({**self.client, "transactional.id": f"other-{uuid4().hex}"})
+        other.init_transactions(30)
+        other.begin_transaction()
+        other.produce(MARKERS, b"7", b"other", partition=0)
+        other.flush(30)
+        try:
+            yield other
+        finally:
+            other.abort_transaction(30)
+
+
+@pytest.fixture
+def broker(kafka_bootstrap: str) -> Broker:
+    return Broker(kafka_bootstrap)
+
+
+@pytest.fixture
+async def house(broker: Broker) -> AsyncIterator[OutboxHouse]:
+    async with fresh_database("sqlite", None) as url:
+        database = open_database(url)
+        await migrate(database)
+        yield OutboxHouse(database, broker.channels)
+        await database.close()
+
+
+def batch(topic: str, *values: bytes, start: int = 1) -> Sequence[Queued]:
+    return [Queued(start + place, Outgoing(topic, value, b"k"), NOON) for place, value in enumerate(values)]
+
+
+async def test_readers_see_each_message_once_across_takeovers(house: OutboxHouse, broker: Broker) -> None:
+    topic = broker.make()
+    await house.write(5, topic)
+    first = house.publisher("a", batch_size=2)
+    await first.work()
+    await house.write(3, topic)
+    await house.end_lease()
+    await house.publisher("b", batch_size=2).work()
+    assert await asyncio.to_thread(broker.read, topic) == sorted(house.expected())
+    assert await house.marked() == house.expected()
+
+
+async def test_what_was_committed_and_not_marked_is_not_sent_again(
+    house: OutboxHouse, broker: Broker
+) -> None:
+    topic = broker.make()
+    streams = house.streams("a")
+    await house.write(3, topic)
+    held = await streams.lease(STREAM)
+    assert held is not None
+    channel = broker.channels.open(held.name)
+    await channel.begin()
+    await channel.send(await streams.claim(held, 0, 0, 2))  # and then it dies
+    await house.end_lease()
+    await house.publisher("b").work()
+    assert await asyncio.to_thread(broker.read, topic) == sorted(house.expected())
+
+
+async def test_a_producer_that_was_replaced_commits_nothing(broker: Broker) -> None:
+    topic, name = broker.make(), f"stream-{uuid4().hex}"
+    zombie, heir = broker.channels.open(name), broker.channels.open(name)
+    assert await zombie.begin() == 0
+    await zombie.send(batch(topic, b"a"))
+    assert await heir.begin() == 1
+    with pytest.raises(BusAway):
+        await zombie.send(batch(topic, b"z", start=2))
+    await heir.send(batch(topic, b"b", start=2))
+    assert await asyncio.to_thread(broker.read, topic) == [b"a", b"b"]
+    await zombie.close()
+    await heir.close()
+
+
+async def test_a_message_that_the_client_refuses_is_not_left_out_of_a_commit(broker: Broker) -> None:
+    topic, name = broker.make(), f"stream-{uuid4().hex}"
+    channel = broker.channels.open(name)
+    await channel.begin()
+    large = b"x" * 2_000_000
+    with pytest.raises(Unpublishable):
+        await channel.send(batch(topic, b"a", large, b"b"))
+    with pytest.raises(Unpublishable) as refused:
+        await channel.send(batch(topic, large))
+    assert set(refused.value.reasons) == {1}
+    assert await asyncio.to_thread(broker.read, topic) == []
+    assert await asyncio.to_thread(read_marker, broker.client, name) == 0
+    await channel.send(batch(topic, b"a"))
+    assert await asyncio.to_thread(broker.read, topic) == [b"a"]
+    await channel.close()
+
+
+async def test_what_topics_do_not_take_is_refused_alone(house: OutboxHouse, broker: Broker) -> None:
+    topic, narrow = broker.make(), broker.make(**{"max.message.bytes": "1000"})
+    await house.write(2, topic)
+    await house.write_value(b"y" * 5000, narrow)
+    await house.write_value(b"lost", f"{topic}-gone")
+    await house.write(2, topic)
+    await house.publisher().work()
+    assert await asyncio.to_thread(broker.read, topic) == sorted(house.expected())
+    assert set(house.heard.reasons) == {3, 4}
+    assert "no topic" in house.heard.reasons[4]
+
+
+async def test_a_marker_behind_anothers_open_transaction_is_read(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader of what is committed comes to the end of the partition where that transaction begins."""
+    topic, name = broker.make(), f"stream-{uuid4().hex}"
+    channel = broker.channels.open(name)
+    await channel.begin()
+    monkeypatch.setattr(kafka_markers, "PATIENCE", 3.0)
+    with broker.open_transaction():
+        await channel.send(batch(topic, b"a"))
+        with pytest.raises(BusAway, match="a transaction of another is open"):
+            await asyncio.to_thread(read_marker, broker.client, name)
+    monkeypatch.undo()
+    assert await asyncio.to_thread(read_marker, broker.client, name) == 1
+    await channel.close()
+
+
+async def test_a_marker_is_found_however_far_back_it_is(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic, name = broker.make(), f"stream-{uuid4().hex}"
+    channel, other = broker.channels.open(name), broker.channels.open(f"{name}-other")
+    await channel.begin()
+    await channel.send(batch(topic, b"a"))
+    await other.begin()
+    for place in range(1, 5):
+        await other.send(batch(topic, b"b", start=place))
+    monkeypatch.setattr(kafka_markers, "FIRST_LOOK", 1)
+    assert await asyncio.to_thread(read_marker, broker.client, name) == 1
+    assert await asyncio.to_thread(read_marker, broker.client, f"{name}-other") == 4
+    await channel.close()
+    await other.close()

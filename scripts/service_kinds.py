@@ -427,10 +427,12 @@ class Kafka(Service):
 
 SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka())}
 PROMETHEUS = Software("prometheus", ("prometheus",), ("promtool",))
+PGBOUNCER = Software("pgbouncer", ("pgbouncer",), ("pgbouncer",))
 
 SOFTWARE: dict[str, Software] = {
     **SERVICES,
     "java": JAVA,
     "prometheus": PROMETHEUS,
+    "pgbouncer": PGBOUNCER,
     "workers": Workers(),
 }

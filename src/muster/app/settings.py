@@ -80,6 +80,11 @@ class DatabaseSettings(Group):
     )
     user: str | None = Field(default=None, description="The database user, if the URL names none.")
     password: SecretStr | None = Field(default=None, description="The user's password, if the URL has none.")
+    pooled: bool = Field(
+        default=False,
+        description="PostgreSQL is behind a pooler that shares connections between transactions, such as "
+        "PgBouncer.",
+    )
 
     @field_validator("url")
     @classmethod

@@ -30,6 +30,9 @@ from muster.store.workflows import WorkflowRepository
 _log = structlog.get_logger("muster.storage")
 
 ANY_TIME = None  # what changing a large table may take
+# PgBouncer's words.
+REFUSED_BY_A_POOLER = "unsupported startup parameter"
+IS_THERE_A_POOLER = "Behind a pooler such as PgBouncer, set `database.pooled`."
 
 
 class CannotOpen(Exception):
@@ -94,7 +97,8 @@ async def migrated(database: Database) -> list[str]:
     try:
         made = await migrate(database)
     except Unavailable as error:
-        raise CannotOpen(f"The database cannot be reached, or not be written: {error}.") from error
+        pooler = f" {IS_THERE_A_POOLER}" if REFUSED_BY_A_POOLER in str(error) else ""
+        raise CannotOpen(f"The database cannot be reached, or not be written: {error}.{pooler}") from error
     except CommitUnknown as error:
         raise CannotOpen(f"The database left while it was brought up to date: {error}.") from error
     except (MigrationFailed, NewerSchema) as error:
@@ -146,6 +150,7 @@ async def opened_database(
             password=password.get_secret_value() if password else None,
             data_dir=settings.data_dir,
             answer_seconds=answer_seconds,
+            pooled=settings.database.pooled,
         )
     except BadAddress as error:
         raise CannotOpen(f"{error}.") from None

@@ -17,7 +17,7 @@ from muster.store.wake_ups import Listener, WakeUps
 def wake_ups_of(settings: Settings) -> WakeUps | None:
     """None: nobody can be told anything, or is to be."""
     url, password = settings.database.url, settings.database.password
-    if url is None or not settings.engine.wake_ups:
+    if url is None or not settings.engine.wake_ups or settings.database.pooled:
         return None
     secret = password.get_secret_value() if password else None
     address = parse_address(url.get_secret_value(), settings.database.user, secret)

@@ -16,6 +16,7 @@ from muster.store.address import MARIADB, POSTGRESQL, BadAddress, masked, parse_
 from muster.store.database import AsyncDatabase, Database, InlineDatabase, ThreadedDatabase
 from muster.store.dialect import SQLITE_NOW
 from muster.store.failures import reason
+from muster.store.pooled import pooled_options
 from muster.store.types import time_text
 
 FILE_NAME = "muster.db"
@@ -62,17 +63,19 @@ def open_database(
     data_dir: Path | None = None,
     pool_size: int = 10,
     answer_seconds: float | None = ANSWER_SECONDS,
+    pooled: bool = False,
 ) -> Database:
     """The database at `url`; None is SQLite in `data_dir`. Nothing is connected yet. Raises `BadAddress`.
 
     A server that takes longer than `answer_seconds` to answer a statement counts as gone; None is for what
-    may take any time, such as changing large tables.
+    may take any time, such as changing large tables. `pooled`: between here and PostgreSQL connections are
+    shared, and only a transaction has one for itself.
     """
     if url is None:
         return sqlite_database((data_dir or Path("data")) / FILE_NAME)
     address = parse_address(url, user, password)
     if address.drivername in (POSTGRESQL, MARIADB):
-        return AsyncDatabase(server_engine(address, pool_size, answer_seconds))
+        return AsyncDatabase(server_engine(address, pool_size, answer_seconds, pooled))
     if address.database in (None, "", ":memory:"):
         raise BadAddress(f"{masked(url)!r} names no file: SQLite needs one, as in sqlite:///data/muster.db")
     return sqlite_database(Path(str(address.database)))
@@ -130,13 +133,17 @@ def _lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
-def server_engine(address: URL, pool_size: int = 10, answer_seconds: float | None = None) -> AsyncEngine:
-    """PostgreSQL or MariaDB, with every session set the same way whatever the server's defaults are."""
+def server_engine(
+    address: URL, pool_size: int = 10, answer_seconds: float | None = None, pooled: bool = False
+) -> AsyncEngine:
+    """PostgreSQL or MariaDB, with every session set the same way whatever the server's defaults are; where
+    sessions are shared by a pooler, as far as it allows."""
     options: dict[str, object] = (
         {
             "server_settings": POSTGRESQL_SETTINGS,
             "timeout": CONNECT_SECONDS,
             "command_timeout": answer_seconds,
+            **(pooled_options() if pooled else {}),
         }
         if address.drivername == POSTGRESQL
         else {

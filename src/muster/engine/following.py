@@ -19,6 +19,7 @@ from muster.engine.program import Program
 from muster.engine.state import FINAL, Phase, Token
 from muster.model.access import Caller
 from muster.model.aside import Unread
+from muster.model.event_wait import WaitRecord
 from muster.model.execution import ExecutionRow, NodeRow, NodeStatus
 from muster.model.json import Json
 
@@ -27,7 +28,10 @@ MOST_VISITS = 500
 MOST_REPLAYED = 1000
 MOST_RUNNING = 64
 MARK = 6
-PLACE = re.compile(r"([0-9]{1,9})\.([0-9a-f]{16})?\.(e)?\.((?:[0-9a-f]{6}){0,64})")
+MOST_WAITS = 64
+PLACE = re.compile(
+    r"([0-9]{1,9})\.([0-9a-f]{16})?\.(e)?\.((?:[0-9a-f]{6}){0,64})(?:\.((?:[0-9a-f]{6}){1,64}))?"
+)
 
 
 class BadPlace(ValueError):
@@ -37,15 +41,17 @@ class BadPlace(ValueError):
 @dataclass(frozen=True, slots=True)
 class Place:
     """How far a follower has come: the journal's number, what they were last told of the execution itself,
-    whether that was its end, and which visits they know to be running."""
+    whether that was its end, which visits they know to be running, and what they know of waits for events."""
 
     seq: int = 0
     told: str = ""
     ended: bool = False
     running: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.seq}.{self.told}.{'e' if self.ended else ''}.{''.join(self.running)}"
+        known = f".{''.join(self.waits)}" if self.waits else ""
+        return f"{self.seq}.{self.told}.{'e' if self.ended else ''}.{''.join(self.running)}{known}"
 
     @classmethod
     def read(cls, text: str) -> "Place":
@@ -53,20 +59,20 @@ class Place:
         found = PLACE.fullmatch(text)
         if found is None:
             raise BadPlace
-        marks = found[4]
-        running = tuple(marks[start : start + MARK] for start in range(0, len(marks), MARK))
-        return cls(int(found[1]), found[2] or "", bool(found[3]), running)
+        return cls(int(found[1]), found[2] or "", bool(found[3]), _marks(found[4]), _marks(found[5] or ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An execution as one look finds it: its visits after a number, in their order, at most `MOST_VISITS`."""
+    """An execution as one look finds it: its visits after a number, in their order, at most `MOST_VISITS`,
+    and what waits for events, at most `MOST_WAITS`."""
 
     row: ExecutionRow
     fence: int
     owned: bool
     output: Json
     visits: Sequence[NodeRow]
+    waits: Sequence[WaitRecord] = ()
 
     @property
     def digest(self) -> str:
@@ -86,6 +92,13 @@ class NodeChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitChanged:
+    """What a visit waits for, and has by now."""
+
+    row: WaitRecord
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionEnded:
     """The last that is told."""
 
@@ -93,7 +106,7 @@ class ExecutionEnded:
     output: Json
 
 
-Change: TypeAlias = ExecutionChanged | NodeChanged | ExecutionEnded
+Change: TypeAlias = ExecutionChanged | NodeChanged | WaitChanged | ExecutionEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +213,26 @@ def _news(seen: Seen, place: Place, running: Sequence[NodeRow]) -> Iterator[tupl
         if mark not in known:
             place = replace(place, running=(*place.running, mark))
             yield NodeChanged(visit), place
+    stands = {_digest(wait): wait for wait in seen.waits}
+    place = replace(place, waits=tuple(mark for mark in place.waits if mark in stands))
+    for mark, wait in stands.items():
+        if mark not in place.waits:
+            place = replace(place, waits=(*place.waits, mark))
+            yield WaitChanged(wait), place
     if place.told != digest:
         place = replace(place, told=digest, ended=False)
         yield ExecutionChanged(seen.row), place
     if seen.row.status in FINAL and not place.ended:
         yield ExecutionEnded(seen.row, seen.output), replace(place, ended=True)
+
+
+def _marks(text: str) -> tuple[str, ...]:
+    return tuple(text[start : start + MARK] for start in range(0, len(text), MARK))
+
+
+def _digest(wait: WaitRecord) -> str:
+    """All that is told of a wait, in brief."""
+    return hashlib.blake2b(repr(wait).encode(), digest_size=MARK // 2).hexdigest()
 
 
 def _mark(visit: NodeRow) -> str:

@@ -4,15 +4,20 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, null, select
+from sqlalchemy import BindParameter, Connection, Row, Select, bindparam, null, select
 
-from muster.engine.following import Seen
+from muster.engine.event_waits import WaitStatus
+from muster.engine.following import MOST_WAITS, Seen
 from muster.engine.journal import COMPENSATION
 from muster.engine.owned import OwnedExecution
+from muster.engine.state import FINAL
+from muster.model.event_wait import WaitRecord
 from muster.model.execution import ExecutionRow
 from muster.store.claims import owned_of
 from muster.store.database import Database
 from muster.store.dialect import now
+from muster.store.event_wait_lists import SHOWN, wait_record
+from muster.store.event_waits import W
 from muster.store.execution_records import LISTED, joined, listed_of, node_of, of_tenant
 from muster.store.journal import journal_of
 from muster.store.tables import node_execution, workflow_execution
@@ -41,6 +46,15 @@ CHANGED = (
 JOURNAL = select(node_execution).where(J.execution_id == ID, VISIT).limit(bindparam("most"))
 
 
+# Those that are over are told by their nodes.
+WAITS = (
+    select(*SHOWN)
+    .where(W.execution_id == ID, W.status.in_([WaitStatus.WAITING.value, WaitStatus.RESUMING.value]))
+    .order_by(W.created_at, W.id)
+    .limit(MOST_WAITS)
+)
+
+
 class ExecutionSightings:
     """`engine.following.Sightings` on a database."""
 
@@ -59,6 +73,7 @@ class ExecutionSightings:
                 row.owner is not None,
                 row.output,
                 [node_of(visit) for visit in visits],
+                _waits(connection, row),
             )
 
         return await self._database.read(work)
@@ -86,3 +101,10 @@ class ExecutionSightings:
             return [(listed_of(row), row.updated_at) for row in rows], at
 
         return await self._database.read(work)
+
+
+def _waits(connection: Connection, row: Row[Any]) -> Sequence[WaitRecord]:
+    """What an execution waits for that has not ended."""
+    if row.status in FINAL:
+        return ()
+    return [wait_record(wait) for wait in connection.execute(WAITS, {"id": row.id})]

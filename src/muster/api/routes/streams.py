@@ -1,6 +1,7 @@
 """What changes, told as it does: one execution, or whatever a list shows."""
 
 from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
@@ -14,6 +15,7 @@ from muster.api.problems import Code, Refused
 from muster.api.routes.executions import Id
 from muster.api.strict import StrictRoute
 from muster.api.topics import Follower
+from muster.api.wait_answers import wait_item
 from muster.engine.following import (
     BadPlace,
     Change,
@@ -22,6 +24,7 @@ from muster.engine.following import (
     News,
     NodeChanged,
     Place,
+    WaitChanged,
 )
 from muster.kit.names import did_you_mean
 from muster.model.access import Caller, Role
@@ -48,7 +51,8 @@ LastEventId = Annotated[
         content=_CONTENT,
         also={204: None},
         notes="Server-sent events. First `execution`, how it stands; then `node` for every visit that "
-        "begins, waits, is tried again or is over, and `execution` whenever it changes itself; at last `end` "
+        "begins, waits, is tried again or is over, `wait` for every wait for events that opens or gets one, "
+        "with what it needs, has and its deadline, and `execution` whenever it changes itself; at last `end` "
         "with its result. Come back with `Last-Event-ID` and you miss nothing and hear nothing twice; 204 "
         "once you have heard the end.",
     ),
@@ -69,7 +73,9 @@ async def _execution(parts: Parts, id: str, caller: Caller, news: News) -> Async
         timetable = Timetable(heard)
         while True:
             if news.changes:
-                yield b"".join(_told(change, place, news.types) for change, place in news.changes)
+                yield b"".join(
+                    _told(change, place, news.types, parts.clock.now()) for change, place in news.changes
+                )
             if news.place.ended:
                 return
             if not news.more and await timetable.rest(bool(news.changes)):
@@ -86,12 +92,14 @@ async def _next(parts: Parts, id: str, caller: Caller, last: News) -> News:
         return News((), last.place, False, last.types)
 
 
-def _told(change: Change, place: Place, types: Mapping[str, str]) -> bytes:
+def _told(change: Change, place: Place, types: Mapping[str, str], now: datetime) -> bytes:
     match change:
         case ExecutionChanged(row):
             return event("execution", item_of(row), str(place))
         case NodeChanged(row):
             return event("node", node_event_of(row, types), str(place))
+        case WaitChanged(row):
+            return event("wait", wait_item(row, now), str(place))
         case ExecutionEnded(row, output):
             return event("end", ended_of(row, output), str(place))
 

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import select, update
@@ -75,6 +76,11 @@ class Awaiting(Waiting):
     async def wait_row(self, execution: str) -> Any:
         wanted = select(execution_wait_states).where(W.execution_id == execution).order_by(W.visit)
         return await self.database.read(lambda connection: connection.execute(wanted).first())
+
+    async def wait_rows(self, execution: str) -> Sequence[Any]:
+        """By their nodes."""
+        wanted = select(execution_wait_states).where(W.execution_id == execution).order_by(W.node_id)
+        return await self.database.read(lambda connection: connection.execute(wanted).all())
 
     async def misses(self) -> list[str]:
         wanted = select(near_miss.c.reason).order_by(near_miss.c.id)

@@ -627,6 +627,13 @@ MUTANTS = [
         "tests/contract/test_taken_up_at_once.py stops_waiting and sqlite",
     ),
     Mutant(
+        "what nobody can read is no event",
+        "engine/event_waits.py",
+        "if event.is_unreadable:",
+        "if False:",
+        "tests/contract/test_waits_in_places.py nobody_can_read and sqlite",
+    ),
+    Mutant(
         "the first event of a name wins",
         "engine/event_waits.py",
         "if fitting and not fresh:",

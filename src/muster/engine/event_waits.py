@@ -132,7 +132,8 @@ class WaitState:
 class Arrived:
     """Something that came from outside, for whoever it names. `name` says which event it is, if the sender
     does; `key`: it was matched by a business value, and the two ids say nothing. `by_hand`: a person says
-    that it is the event of this name, whatever its place and the filter say."""
+    that it is the event of this name, whatever its place and the filter say. `is_unreadable`: nobody can tell
+    what it says, and `data` is how it begins."""
 
     source: Source
     execution_id: str
@@ -142,6 +143,7 @@ class Arrived:
     name: str | None = None
     key: str | None = None
     by_hand: bool = False
+    is_unreadable: bool = False
 
 
 class Refusal(StrEnum):
@@ -207,6 +209,8 @@ def receive(state: WaitState, event: Arrived) -> tuple[WaitState, Verdict]:
             return state, Refused(Refusal.NOT_WAITING, NearMiss.CORRELATION_MISMATCH)
         if event.execution_id != state.execution_id:
             return state, Refused(Refusal.EXECUTION_MISMATCH, NearMiss.EXECUTION_MISMATCH)
+    if event.is_unreadable:
+        return state, Refused(Refusal.FILTERED, NearMiss.UNPARSABLE)
     meant = _meant(state, event)
     if isinstance(meant, Refused):
         return state, meant

@@ -23,6 +23,8 @@ from muster.engine.event_waits import (
 from muster.kit.clock import Clock
 from muster.model.json import Json
 from muster.model.problems import AuthorError
+from muster.nodes.event_waiting import beginning
+from muster.nodes.waiting_for_events import CORRELATION_HEADER, EXECUTION_HEADER
 
 UNPARSABLE = "UNPARSABLE"
 MISMATCHES = (NearMiss.EXECUTION_MISMATCH, NearMiss.CORRELATION_MISMATCH)
@@ -78,6 +80,7 @@ class WaitMessages:
                     data = read_json(message.value, self._limits)
                 except AuthorError as error:
                     rejected.append(Rejected(message, UNPARSABLE, str(error)))
+                    events += unreadable(message)
                 else:
                     events += events_of(message, data, fields[message.topic])
                     keyed += keyed_of(message, data, fields[message.topic])
@@ -114,6 +117,14 @@ def events_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> It
         elif (execution, correlation) not in seen:
             seen.add((execution, correlation))
             yield Arrived(Source.KAFKA, execution, correlation, data, message.topic)
+
+
+def unreadable(message: Message) -> Iterator[Arrived]:
+    """The event that a message would have been that nobody can read, if its headers say whose."""
+    execution, correlation = message.header(EXECUTION_HEADER), message.header(CORRELATION_HEADER)
+    if execution and correlation and message.value is not None:
+        ids = execution.decode(errors="replace"), correlation.decode(errors="replace")
+        yield Arrived(Source.KAFKA, *ids, beginning(message.value), message.topic, is_unreadable=True)
 
 
 def keyed_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> Iterator[KeyedEvent]:

@@ -12,8 +12,10 @@ from muster.engine.event_waits import Accepted, Arrived, Source, Verdict, WaitSt
 from muster.model.access import Caller
 from muster.model.event_wait import NearMissRecord, WaitRecord
 from muster.model.stored import AuditEntry, Page
+from muster.model.text import made_suitable
 from muster.nodes.waiting_for_events import EventWaits
 
+MOST_SHOWN = 2000
 USUAL_EVENT = {Source.CALLBACK: "api_response", Source.KAFKA: "kafka_event"}
 
 
@@ -142,6 +144,11 @@ class EventWaiting:
         rearm = Rearm(wait.id, wait.node_id, wait.visit, until)
         await self._retry(wait.execution_id, by, Retry(rearm=rearm))
         return await self.get(wait_id, by.actor)
+
+
+def beginning(raw: bytes) -> str:
+    """How something begins that nobody can read, for people who look at it."""
+    return made_suitable(raw[:MOST_SHOWN].decode(errors="replace"))
 
 
 def _is_to_be_found(verdict: Verdict) -> bool:

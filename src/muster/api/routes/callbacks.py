@@ -9,7 +9,7 @@ from muster.api.auth.signatures import verify_signature
 from muster.api.describe import described
 from muster.api.direct import Call
 from muster.api.guard import CountedInVain, charge_in_vain
-from muster.api.parts import Given
+from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused
 from muster.api.reading import read_value
 from muster.api.wait_shapes import CallbackAnswer
@@ -17,6 +17,7 @@ from muster.engine.event_waits import Accepted, Arrived, Source
 from muster.engine.payloads import context_of
 from muster.model.json import Json
 from muster.model.problems import Problem
+from muster.nodes.event_waiting import beginning
 
 # Whoever calls back sends what they send: names that are not known are passed over.
 open_router = APIRouter(tags=["waits"])
@@ -54,7 +55,7 @@ async def call_back(request: Request, parts: Given) -> Response:
     with CountedInVain(request, parts):
         if parts.callback_secrets:
             verify_signature(parts.callback_secrets, request.headers, await request.body(), parts.clock.now())
-    body = await read_value(request, parts.body_limit) if await request.body() else None
+    body = await _body(request, parts) if await request.body() else None
     ids = {name: _found(request, body, name) for name in (CORRELATION, EXECUTION)}
     event = Arrived(
         Source.CALLBACK, ids[EXECUTION], ids[CORRELATION], body, name=_given(request, body, EVENT)
@@ -68,6 +69,20 @@ async def call_back(request: Request, parts: Given) -> Response:
 
 
 DIRECT: Mapping[str, Call] = {PATH: call_back}
+
+
+async def _body(request: Request, parts: Parts) -> Json:
+    """What was sent. Where nobody can read it, but its headers or the query say whose answer it is, it is
+    kept as a near miss before it is refused. Raises `Refused`."""
+    try:
+        return await read_value(request, parts.body_limit)
+    except Refused:
+        ids = [_given(request, None, name) for name in (EXECUTION, CORRELATION)]
+        if ids[0] and ids[1]:
+            begins = beginning(await request.body())
+            unreadable = Arrived(Source.CALLBACK, ids[0], ids[1], begins, is_unreadable=True)
+            await parts.waiting.receive([unreadable])
+        raise
 
 
 def _found(request: Request, body: Json, name: str) -> str:

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz zones simulate watching mutants torture moving services services-down lock clean
+.PHONY: help run test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +81,10 @@ torture: .venv/.dev  ## 10,000 executions while real instances are killed, froze
 moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= EVERY= REDIS=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \
 	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(REDIS),--redis)
+
+waiting: .venv/.dev  ## 20,000 waits answered over callbacks and Kafka, while the instances come and go: EXECUTIONS= SEED= EVERY= OUTAGE=1 BROKER=1
+	@PYTHONPATH=tests $(BIN)/python -m torture --waiting --executions $(or $(EXECUTIONS),20000) \
+	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(OUTAGE),--outage) $(if $(BROKER),--broker)
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

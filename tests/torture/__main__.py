@@ -4,10 +4,13 @@ import argparse
 import asyncio
 import signal
 import sys
+from collections.abc import Coroutine
 from random import SystemRandom
 
+from torture.judge import Verdict
 from torture.moving import Journey, move
 from torture.torture import Plan, torture
+from torture.waiting import Vigil, wait_for_all
 
 
 def main() -> int:
@@ -21,23 +24,31 @@ def main() -> int:
     parser.add_argument(
         "--moving", action="store_true", help="executions that rest three times, on four instances"
     )
+    parser.add_argument("--waiting", action="store_true", help="waits for events, four instances, Kafka")
+    parser.add_argument("--outage", action="store_true", help="--waiting while PostgreSQL is away for 30 s")
+    parser.add_argument("--broker", action="store_true", help="--waiting while Kafka is killed and restarted")
     parser.add_argument("--redis", action="store_true", help="--moving with a Redis, in trouble too")
-    parser.add_argument("--every", type=float, default=1.0, help="seconds between blows: --moving")
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between blows: --moving, --waiting")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended ends what they started
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
-    verdict = asyncio.run(
-        move(Journey(seed, given.executions, every=given.every, redis=given.redis, punctual=True))
-        if given.moving
-        else torture(_plan(seed, given))
-    )
+    verdict = asyncio.run(_chosen(seed, given))
     for what, number in verdict.numbers.items():
         sys.stdout.write(f"{what:48} {number}\n")
     for wrong in verdict.wrong:
         sys.stdout.write(f"WRONG: {wrong}\n")
     return 1 if verdict.wrong else 0
+
+
+def _chosen(seed: int, given: argparse.Namespace) -> Coroutine[None, None, Verdict]:
+    if given.moving:
+        return move(Journey(seed, given.executions, every=given.every, redis=given.redis))
+    if given.waiting:
+        vigil = Vigil(seed, given.executions, every=given.every, outage=given.outage, broker=given.broker)
+        return wait_for_all(vigil)
+    return torture(_plan(seed, given))
 
 
 def _plan(seed: int, given: argparse.Namespace) -> Plan:

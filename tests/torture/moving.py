@@ -149,7 +149,9 @@ async def _storm(
     beside = [chaos.supervise(), watch.keep(), *([_trouble(redis, journey)] if redis else [])]
     tasks = [asyncio.create_task(each) for each in beside]
     try:
-        await asyncio.gather(chaos.rage(strikes, [], watch.done), _start_all(journey, instances))
+        await asyncio.gather(
+            chaos.rage(strikes, [], watch.done), start_all("moving", journey.executions, instances)
+        )
     finally:
         for task in tasks:
             task.cancel()
@@ -169,14 +171,13 @@ async def _trouble(redis: OwnRedis, journey: Journey) -> None:
             await asyncio.to_thread(redis.start)
 
 
-async def _start_all(journey: Journey, instances: Sequence[MusterProcess]) -> None:
+async def start_all(key: str, executions: int, instances: Sequence[MusterProcess]) -> None:
     """Each under a key of its own, so that whoever was not answered may ask again."""
     chance, room = Random(), asyncio.Semaphore(STARTED_AT_ONCE)
 
     async def start(orders: Sequence[int]) -> None:
         body = [
-            {"key": "moving", "context": {"order": order}, "idempotencyKey": f"order {order}"}
-            for order in orders
+            {"key": key, "context": {"order": order}, "idempotencyKey": f"order {order}"} for order in orders
         ]
         async with room, httpx.AsyncClient(timeout=30) as client:
             for _ in range(MOST_TRIES):
@@ -190,7 +191,7 @@ async def _start_all(journey: Journey, instances: Sequence[MusterProcess]) -> No
                 await asyncio.sleep(0.1)
         raise AssertionError("a batch was never accepted")
 
-    wanted = range(journey.executions)
+    wanted = range(executions)
     await asyncio.gather(*(start(wanted[first : first + BATCH]) for first in wanted[::BATCH]))
 
 

@@ -1,0 +1,293 @@
+"""Waits for events on four real instances, PostgreSQL and Kafka: answered over callbacks and messages in
+random order, some of them twice, wrongly, or by what cannot be read, while instances are killed, frozen and
+restarted and partitions are given out anew.
+
+Each wait resumes once, with what came first; what is acknowledged is durable; dead letters are exactly what
+cannot be read, and near misses exactly what was wrong.
+"""
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from databases import fresh_database
+from muster.bus.kafka import KafkaBus
+from muster.store.database import Database, Unavailable
+from muster.store.open import open_database
+from muster.store.tables import (
+    dead_letter,
+    execution_wait_states,
+    near_miss,
+    node_execution,
+    workflow_execution,
+)
+from own_kafka import OwnKafka, own_kafka
+from polling import until
+from torture.alarms import alarms, arm
+from torture.answering import TOPIC, Answering, Answers, By, Ids
+from torture.chaos import Blow, Chaos, Strike, blows
+from torture.instances import MusterProcess
+from torture.judge import Verdict
+from torture.moving import Watch, start_all
+from torture.nursery import Nursery
+from torture.offsets import Offsets, make_topic, rebalance
+from torture.own_postgres import own_postgres
+from torture.torture import begin, calm, count_logs, end_all, kill_all
+
+E, J, W = workflow_execution.c, node_execution.c, execution_wait_states.c
+GROUP, PARTITIONS = "torture", 8
+NODES = ("wait", "after")
+OUTAGE_SECONDS, BROKER_SECONDS = 30.0, 3.0
+MISMATCHES = ("EXECUTION_MISMATCH", "CORRELATION_MISMATCH")
+
+
+@dataclass(frozen=True, slots=True)
+class Vigil:
+    """So many waits on so many instances; something goes wrong every so many seconds. `outage`: the database
+    is away for half a minute; `broker`: Kafka is killed and started again."""
+
+    seed: int
+    waits: int
+    instances: int = 4
+    lease: float = 3.0
+    every: float = 1.0
+    rebalances: int = 20
+    outage: bool = False
+    broker: bool = False
+
+
+def workflow() -> dict[str, Any]:
+    events = [{"name": "called", "source": "callback"}, {"name": "told", "source": "kafka", "topic": TOPIC}]
+    wait = {"id": "wait", "type": "wait_events", "config": {"events": events, "timeout": 36_000}}
+    sums = [{"field": "sum", "expression": "#{called.number + told.number}"}]
+    after = {"id": "after", "type": "TRANSFORM", "config": {"transformations": sums}}
+    return {"workflow": {"key": "waiting", "name": "Waiting", "nodes": [wait, after]}}
+
+
+async def wait_for_all(vigil: Vigil) -> Verdict:
+    """Let it happen, and say what was found."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muster-waiting-")))
+        postgres = stack.enter_context(own_postgres())
+        kafka = stack.enter_context(own_kafka())
+        await make_topic(kafka.bootstrap, TOPIC, PARTITIONS)
+        url = await stack.enter_async_context(fresh_database("postgres", postgres.url))
+        nursery = Nursery()
+        stack.callback(nursery.close)
+        settings = _settings(vigil, url, kafka)
+        names = [f"instance-{number}" for number in range(vigil.instances)]
+        instances = [MusterProcess(name, nursery, folder, settings) for name in names]
+        stack.callback(kill_all, instances)
+        await begin(instances, workflow())
+        database = open_database(url)
+        stack.push_async_callback(database.close)
+        await arm(database)
+        bus = KafkaBus({"bootstrap.servers": kafka.bootstrap, "delivery.timeout.ms": 300_000})
+        stack.push_async_callback(bus.close)
+        chaos, watch = Chaos(instances, postgres), Watch(database, vigil.waits)
+        answers = Answers(Random(f"{vigil.seed}/answers"))
+        answering = Answering(answers, instances, bus)
+        offsets = Offsets(kafka.bootstrap, GROUP, TOPIC, PARTITIONS, database, answering)
+        stack.callback(offsets.close)
+        storm = Storm(vigil, chaos, watch, answers, answering, offsets, kafka, database, instances)
+        rebalances = await storm.rage()
+        left = await calm(instances, chaos, database)
+        verdict = Verdict()
+        verdict.expect_none(await offsets.behind(), "places where the group was not done in the end")
+        verdict.expect_none([left] if left else [], "times there was something left in the end")
+        verdict.expect_none(watch.lost, "executions were looked after by nobody")
+        verdict.expect_none(await alarms(database), "alarms of the database")
+        verdict.expect_none(
+            offsets.ahead, "messages are behind the group's position, and not in the database"
+        )
+        await _judge(verdict, vigil, database, answers, answering)
+        await end_all(verdict, instances)
+        verdict.numbers |= {
+            "seed": vigil.seed,
+            "blows": {str(blow): times for blow, times in chaos.struck.items()},
+            "starts of instances": sum(instance.starts for instance in instances),
+            "rebalances by a guest": rebalances,
+            "answers to callbacks": dict(answering.told),
+            "messages": len(answering.published),
+        }
+        count_logs(verdict, instances)
+        return verdict
+
+
+def _settings(vigil: Vigil, url: str, kafka: OwnKafka) -> dict[str, str]:
+    return {
+        "DB_URL": url,
+        "KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrap,
+        "MUSTER_KAFKA_CONSUMER_GROUP_ID": GROUP,
+        "MUSTER_KAFKA_CLIENT": "session.timeout.ms=6000,heartbeat.interval.ms=1000",
+        "MUSTER_API_RATE_LIMIT": "0",
+        "MUSTER_ENGINE_LEASE": str(vigil.lease),
+        "MUSTER_ENGINE_SHUTDOWN_GRACE": "5",
+        "MUSTER_LOG_LEVEL": "warning",
+        "MUSTER_LOG_FORMAT": "json",
+    }
+
+
+@dataclass
+class Storm:
+    """Everything at once."""
+
+    vigil: Vigil
+    chaos: Chaos
+    watch: Watch
+    answers: Answers
+    answering: Answering
+    offsets: Offsets
+    kafka: OwnKafka
+    database: Database
+    instances: Sequence[MusterProcess]
+
+    async def rage(self) -> int:
+        """Until all waits have gone on: how many rebalances there were."""
+        vigil, over = self.vigil, asyncio.Event()
+        strikes = (
+            replace(strike, at=strike.at * vigil.every)
+            for strike in blows(vigil.seed, vigil.instances, vigil.lease)
+        )
+        outages = [Strike(1 / 3, Blow.DATABASE_DOWN, 0, OUTAGE_SECONDS)] if vigil.outage else []
+        beside = [self.chaos.supervise(), self.watch.keep(), self.offsets.keep()]
+        tasks = [asyncio.create_task(each) for each in beside]
+        guest = asyncio.create_task(
+            rebalance(self.kafka.bootstrap, GROUP, TOPIC, vigil.rebalances // 2, over)
+        )
+        try:
+            await asyncio.gather(
+                self.chaos.rage(strikes, outages, self.watch.done), self._answer(), self._restart_broker()
+            )
+        finally:
+            over.set()
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+        mistakes = [each for each in ended if isinstance(each, Exception)]
+        if mistakes:
+            raise mistakes[0]
+        return await guest
+
+    async def _answer(self) -> None:
+        await start_all("waiting", self.vigil.waits, self.instances)
+        self.answers.prepare(sorted(await until(self._all_waits, every=0.3)))
+        await self.answering.answer_all()
+
+    async def _all_waits(self) -> list[Ids] | None:
+        with suppress(Unavailable):
+            rows = await self.database.read(
+                lambda one: one.execute(select(W.execution_id, W.correlation_id)).all()
+            )
+            return [(row[0], row[1]) for row in rows] if len(rows) >= self.vigil.waits else None
+        return None
+
+    async def _restart_broker(self) -> None:
+        """When half of it is done."""
+        if not self.vigil.broker:
+            return
+        while True:
+            if self.watch.done() >= 0.5:
+                break
+            await asyncio.sleep(0.1)
+        await asyncio.to_thread(self.kafka.kill)
+        await asyncio.sleep(BROKER_SECONDS)
+        await asyncio.to_thread(self.kafka.start)
+
+
+# --- what has to be true in the end --------------------------------------------------------------------
+
+
+async def _judge(
+    verdict: Verdict, vigil: Vigil, database: Database, answers: Answers, answering: Answering
+) -> None:
+    rows = await database.read(_executions)
+    _judge_executions(verdict, vigil, rows, answers)
+    _judge_journal(verdict, rows, await database.read(_journal))
+    _judge_waits(verdict, await database.read(_waits), answers, answering)
+    poison = {answer.text.decode() for answer in answers.ahead if answer.is_poison}
+    _same(verdict, Counter(poison), Counter(await database.read(_letters)), "dead letters")
+    missed = await database.read(_near_misses)
+    wrong = {answer.number for answer in answers.ahead if answer.is_wrong}
+    found = {number for number, reason in missed if reason in MISMATCHES}
+    _same(verdict, Counter(wrong), Counter(found), "near misses")
+    rightful = {number for both in answers.rightful.values() for number in both.values()}
+    others = {number for number, reason in missed if reason not in MISMATCHES}
+    verdict.expect_none(sorted(others - rightful), "near misses of another kind")
+    reasons = {reason for _, reason in missed}
+    verdict.expect_none(sorted(reasons - {*MISMATCHES, "DUPLICATE"}), "reasons that nothing was missed for")
+    verdict.numbers["near misses"] = dict(Counter(reason for _, reason in missed))
+
+
+def _same(verdict: Verdict, wanted: Counter[Any], found: Counter[Any], what: str) -> None:
+    verdict.expect_none(sorted((wanted - found).elements()), f"{what} are not there")
+    verdict.expect_none(sorted((found - wanted).elements()), f"{what} should not be there")
+    verdict.numbers[what] = found.total()
+
+
+def _judge_executions(verdict: Verdict, vigil: Vigil, rows: Mapping[str, Row[Any]], answers: Answers) -> None:
+    badly = [f"{row.id} {row.status} {row.error_type}" for row in rows.values() if row.status != "COMPLETED"]
+    verdict.expect_none(badly, "executions did not complete")
+    orders = Counter(row.given["order"] for row in rows.values())
+    verdict.expect_none([each for each in range(vigil.waits) if orders[each] != 1], "not begun once")
+    sums = {ids[0]: sum(both.values()) for ids, both in answers.rightful.items()}
+    wrong = [row.id for row in rows.values() if row.context.get("sum") != sums.get(row.id)]
+    verdict.expect_none(wrong, "executions went on with something else")
+    spread = Counter(str(row.resumed_by).partition("/")[0] for row in rows.values())
+    verdict.numbers |= {"executions": len(rows), "last resumed by": dict(sorted(spread.items()))}
+
+
+def _judge_journal(verdict: Verdict, rows: Mapping[str, Row[Any]], journal: Sequence[Row[Any]]) -> None:
+    visits = Counter((row.execution_id, row.node_id, row.visit, row.status) for row in journal)
+    wanted = {(one, name, 1, "completed") for one in rows for name in NODES}
+    verdict.expect_none(sorted(wanted - visits.keys()), "visits are not journaled as completed")
+    verdict.expect_none(sorted(visits.keys() - wanted), "journal rows should not be there")
+
+
+def _judge_waits(
+    verdict: Verdict, waits: Mapping[Ids, Row[Any]], answers: Answers, answering: Answering
+) -> None:
+    open_ = [ids for ids, row in waits.items() if row.status != "completed"]
+    verdict.expect_none(open_, "waits are not completed")
+    partial = [ids for ids, row in waits.items() if set(row.received_events) != set(By)]
+    verdict.expect_none(partial, "waits have not received both")
+    twice = [place for place, times in answering.accepted.items() if times > 1]
+    verdict.expect_none(twice, "events were acknowledged twice")
+    uncounted = [
+        (ids, by)
+        for ids, by in answers.repeated
+        if ids in waits and not waits[ids].events.get(by, {}).get("repeats")
+    ]
+    verdict.expect_none(uncounted, "repeats were not counted")
+
+
+def _executions(connection: Connection) -> dict[str, Row[Any]]:
+    columns = (E.id, E.status, E.error_type, E.given, E.context, E.resumed_by)
+    return {row.id: row for row in connection.execute(select(*columns))}
+
+
+def _journal(connection: Connection) -> Sequence[Row[Any]]:
+    return connection.execute(select(J.execution_id, J.node_id, J.visit, J.status)).all()
+
+
+def _waits(connection: Connection) -> dict[Ids, Row[Any]]:
+    columns = (W.execution_id, W.correlation_id, W.status, W.received_events, W.events)
+    return {(row.execution_id, row.correlation_id): row for row in connection.execute(select(*columns))}
+
+
+def _letters(connection: Connection) -> list[str]:
+    found = connection.scalars(select(dead_letter.c.value).where(dead_letter.c.kind == "message"))
+    return [str(value["value"]) for value in found]
+
+
+def _near_misses(connection: Connection) -> list[tuple[int, str]]:
+    found = connection.execute(select(near_miss.c.payload, near_miss.c.reason))
+    return [(int(row.payload["number"]), str(row.reason)) for row in found]

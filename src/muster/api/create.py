@@ -52,6 +52,7 @@ from muster.api.routes import (
     outbox,
     pages,
     queries,
+    replay,
     schedules,
     secrets,
     sources,
@@ -114,6 +115,7 @@ _WEB = (
     watched_workflows,
     alerts,
     items,
+    replay,
     *_REGISTRIES,
     pages,
 )

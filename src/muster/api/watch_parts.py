@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from muster.watch.aggregates import Buckets
 from muster.watch.alert_book import Alerts
+from muster.watch.backtest import Backtest
 from muster.watch.boards import Wallboard
 from muster.watch.items import Items
 from muster.watch.library import WatchedLibrary
@@ -18,3 +19,4 @@ class Watched:
     alerts: Alerts
     incidents: IncidentBook
     items: Items
+    backtest: Backtest

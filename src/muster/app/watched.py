@@ -1,27 +1,60 @@
 """What people see of watching, and do about it."""
 
+from datetime import timedelta
+
 from muster.api.watch_parts import Watched
 from muster.app.ground import Ground
+from muster.app.settings import Settings
+from muster.app.watching import topic_names
+from muster.kit.clock import Clock
+from muster.kit.ids import Ids
 from muster.store.aggregates import AggregateRepository
 from muster.store.alerts import AlertRepository, GiveUp
 from muster.store.boards import BoardRepository
+from muster.store.database import Database
 from muster.store.incidents import IncidentRepository
 from muster.store.items import ItemRepository
+from muster.store.replaying import HistoryRepository
+from muster.store.watch_due import DueExpectations
+from muster.store.watched_graphs import WatchedGraphs
 from muster.store.watched_workflows import WatchedWorkflowRepository
 from muster.watch.alert_book import Alerts
+from muster.watch.backtest import Backtest
 from muster.watch.boards import Wallboard
 from muster.watch.items import Items
 from muster.watch.library import WatchedLibrary
+from muster.watch.stages import Stage
 
 
 def watched_parts(ground: Ground, give_up: GiveUp) -> Watched:
     database = ground.database
     alerts = AlertRepository(database, give_up)
     return Watched(
-        library=WatchedLibrary(WatchedWorkflowRepository(database), ground.ids),
+        library=_library(database, ground.ids),
         buckets=AggregateRepository(database),
         wallboard=Wallboard(BoardRepository(database), ground.clock),
         alerts=Alerts(alerts),
         incidents=IncidentRepository(database),
         items=Items(ItemRepository(database)),
+        backtest=backtest(database, ground.ids, ground.clock),
     )
+
+
+def _library(database: Database, ids: Ids) -> WatchedLibrary:
+    return WatchedLibrary(WatchedWorkflowRepository(database), ids)
+
+
+def backtest(database: Database, ids: Ids, clock: Clock) -> Backtest:
+    return Backtest(_library(database, ids), HistoryRepository(database), clock)
+
+
+def giving_up(database: Database, settings: Settings) -> GiveUp:
+    """How what was missed is counted on no longer, beside a server."""
+    topics = topic_names(settings)
+    wanted = (topics.evaluated,) if settings.kafka.bootstrap_servers else ()
+    stages = {Stage(name) for name in settings.watch.stages}
+    none = timedelta(0)
+    due = DueExpectations(
+        database, WatchedGraphs(), settings.instance_id, stages, topics, lambda: wanted, none, none
+    )
+    return due.give_up

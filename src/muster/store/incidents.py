@@ -5,7 +5,19 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, exists, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from muster.model.stored import Page
 from muster.model.watching import AlertState, Severity, worst
@@ -27,6 +39,12 @@ class IncidentRepository:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def is_busy(self) -> bool:
+        def work(connection: Connection) -> bool:
+            return connection.execute(_BUSY).scalar_one() is not None
+
+        return await self._database.read(work, single=True)
 
     async def place(self, limit: int) -> int:
         return await self._database.write(lambda connection: _place_fresh(connection, limit))
@@ -88,6 +106,17 @@ class IncidentRepository:
 
 
 PLACE = "incidents"
+# Those that are open, those that are in none yet, and those whose suppression has an end.
+_BUSY = select(
+    func.coalesce(
+        select(i.id).where(i.state == IncidentState.OPEN.value).limit(1).scalar_subquery(),
+        select(a.id).where(a.incident_id.is_(None)).limit(1).scalar_subquery(),
+        select(a.id)
+        .where(a.state == AlertState.SUPPRESSED.value, a.suppressed_until.is_not(None))
+        .limit(1)
+        .scalar_subquery(),
+    )
+)
 
 
 def _place_fresh(connection: Connection, limit: int) -> int:

@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from muster.app.cli.alerts import alerts
 from muster.app.cli.commands import commands
 from muster.app.cli.dead_letters import letters
 from muster.app.cli.definitions import diagram, evaluate, validate
@@ -14,10 +15,12 @@ from muster.app.cli.executions import executions
 from muster.app.cli.idempotency import idempotency
 from muster.app.cli.ingesting import ingest
 from muster.app.cli.instances import instances
+from muster.app.cli.monitor import monitor
 from muster.app.cli.operating import config, doctor, migrate
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.publishing import publish
 from muster.app.cli.records import node_types, tokens, workflows
+from muster.app.cli.replaying import replay
 from muster.app.cli.running import run
 from muster.app.cli.schedules import schedules
 from muster.app.cli.secrets import secrets
@@ -53,6 +56,7 @@ app.command()(doctor)
 app.command()(instances)
 app.command()(publish)
 app.command()(ingest)
+app.command()(replay)
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")
@@ -63,6 +67,8 @@ app.add_typer(tasks, name="tasks")
 app.add_typer(commands, name="commands")
 app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
+app.add_typer(alerts, name="alerts")
+app.add_typer(monitor, name="monitor")
 app.add_typer(secrets, name="secrets")
 app.add_typer(node_types, name="node-types")
 app.add_typer(demo, name="demo")

@@ -15,6 +15,7 @@ from muster.engine.state import Failure
 from muster.model.json import JsonObject
 from muster.store.database import Database
 from muster.store.tables import node_dedupe, node_execution, workflow_execution
+from polling import PATIENCE
 from waiting_house import Waiting
 
 D = node_dedupe.c
@@ -125,7 +126,8 @@ async def test_who_crashed_while_doing_it_does_it_again_itself(database: Databas
     await gone.told.hanging.wait()
     back = Waiting(database, told, name="gone")  # the same name: it takes back what it held
     assert await back.instance.take_back() == 1
-    await back.instance.ended(execution)
+    async with asyncio.timeout(PATIENCE):  # who waits for itself waits for ever
+        await back.instance.ended(execution)
     assert (await back.row(execution))["status"] == "COMPLETED"
     assert told.said == [7]
     assert await visits(back, execution) == [("tell", "completed")]

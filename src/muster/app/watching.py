@@ -1,7 +1,7 @@
 """Watching, put together: how events come in, and what lets misses fire."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,17 +11,20 @@ from muster.app.ground import Ground
 from muster.app.settings import Settings
 from muster.app.watch_metrics import WatchMetrics
 from muster.definitions.limits import Limits
-from muster.engine.bus import BusAway, Handler
+from muster.engine.bus import BusAway, Handler, dead_letter_topic
 from muster.engine.consuming import Consumer
 from muster.kit.loop import Loop
+from muster.store.bus_leases import subscribed_topics
 from muster.store.committer import GroupCommitter
 from muster.store.message_letters import RejectedMessages
+from muster.store.positions import ConsumerPositions
 from muster.store.watch_due import DueExpectations
 from muster.store.watch_feed import EventFeed
 from muster.store.watch_presence import IngestPresence
 from muster.store.watch_rules import Rules
+from muster.store.watch_stages import AggregateStage, AlertStage
 from muster.store.watched_graphs import WatchedGraphs
-from muster.watch.envelope import Bounds
+from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
 from muster.watch.intake import Intake, TopicIntake
 from muster.watch.outage import Presence
 from muster.watch.posting import TopicNames
@@ -48,11 +51,13 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
     topics, stages = topic_names(settings), {Stage(name) for name in settings.watch.stages}
     metrics, graphs = WatchMetrics(ground.registry), WatchedGraphs()
 
+    subscribed: set[str] = set()
+
     def wanted() -> Collection[str]:
         """On Kafka anybody may read along; on the embedded bus it is known who does."""
-        if not settings.kafka.bootstrap_servers:
-            return ()
-        return (topics.normalized, topics.missed, topics.evaluated, topics.triggered)
+        if settings.kafka.bootstrap_servers:
+            return _own_topics(topics)
+        return {*_handed_on(stages, topics), *subscribed}
 
     async with AsyncExitStack() as stack:
         committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
@@ -71,18 +76,67 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         )
         bounds = bounds_of(settings)
         most = settings.ingestion.max_concurrent_requests
-        intake = Intake(feed, bounds, ground.clock, ground.ids, most, metrics)
+        intake = Intake(feed, bounds, ground.clock, ground.ids, most, metrics, is_open=Stage.INGEST in stages)
+        if not settings.kafka.bootstrap_servers:
+            await stack.enter_async_context(_noticing(ground, subscribed))
         if "watch" not in settings.roles:
             yield Watching(intake, due, lambda: None)
             return
-        consumer = None
+        raw = TopicIntake(feed, bounds, ground.clock, Limits(), metrics)
+        normalized = TopicIntake(feed, bounds, ground.clock, Limits(), metrics, NORMALIZED_FIELDS)
+        reading = {
+            topics.raw: raw if Stage.INGEST in stages else None,
+            topics.normalized: normalized if _begins(Stage.RULE, Stage.INGEST, stages) else None,
+            topics.evaluated: AggregateStage(database)
+            if _begins(Stage.AGGREGATE, Stage.RULE, stages)
+            else None,
+            topics.triggered: AlertStage(database) if _begins(Stage.ALERT, Stage.RULE, stages) else None,
+        }
+        consumers = [
+            await stack.enter_async_context(_reading(ground, topic, handler))
+            for topic, handler in reading.items()
+            if handler is not None
+        ]
         if Stage.INGEST in stages:
-            reading = TopicIntake(feed, bounds, ground.clock, Limits(), metrics)
-            consumer = await stack.enter_async_context(_reading(ground, topics.raw, reading))
-            await stack.enter_async_context(_present(ground, consumer))
+            await stack.enter_async_context(_present(ground, consumers[0]))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(settings, due, metrics))
-        yield Watching(intake, due, consumer.retire if consumer else lambda: None)
+
+        def retire() -> None:
+            for consumer in consumers:
+                consumer.retire()
+
+        yield Watching(intake, due, retire)
+
+
+def _begins(stage: Stage, before: Stage, stages: Collection[Stage]) -> bool:
+    """Whether a stage runs here, and the one before it does not: then it reads that one's topic."""
+    return stage in stages and before not in stages
+
+
+def _handed_on(stages: Collection[Stage], topics: TopicNames) -> Iterator[str]:
+    """The topics by which what these stages do reaches those that run elsewhere."""
+    for topic, stage, after in (
+        (topics.normalized, Stage.INGEST, Stage.RULE),
+        (topics.evaluated, Stage.RULE, Stage.AGGREGATE),
+        (topics.triggered, Stage.RULE, Stage.ALERT),
+    ):
+        if stage in stages and after not in stages:
+            yield topic
+
+
+@asynccontextmanager
+async def _noticing(ground: Ground, subscribed: set[str]) -> AsyncIterator[None]:
+    """Know which topics of the embedded bus somebody reads, until the end of the block."""
+
+    async def look() -> float:
+        found = await ground.database.read(subscribed_topics)
+        subscribed.clear()
+        subscribed.update(found & set(_own_topics(topic_names(ground.settings))))
+        return LOOK_AGAIN
+
+    async with _looping("subscribed topics", look):
+        yield
 
 
 def topic_names(settings: Settings) -> TopicNames:
@@ -103,9 +157,10 @@ def bounds_of(settings: Settings) -> Bounds:
 
 @asynccontextmanager
 async def _reading(ground: Ground, topic: str, handler: Handler) -> AsyncIterator[Consumer]:
-    """Read events from their topic until the end of the block. It has a group of its own: what triggers read
-    from the same topic, they read for themselves."""
+    """Read a topic until the end of the block. It has a group of its own: what triggers read from the same
+    topic, they read for themselves."""
     settings = ground.settings
+    raw = topic == settings.ingestion.raw_topic
 
     async def topics() -> Collection[str]:
         return (topic,)
@@ -119,7 +174,8 @@ async def _reading(ground: Ground, topic: str, handler: Handler) -> AsyncIterato
         ground.clock,
         ground.messages,
         TROUBLE,
-        letter_topic=lambda _: settings.ingestion.dlq_topic,
+        None if raw else ConsumerPositions(ground.database),
+        (lambda _: settings.ingestion.dlq_topic) if raw else dead_letter_topic,
     )
     running = asyncio.create_task(_made_and_read(ground, topic, consumer))
     try:
@@ -135,15 +191,14 @@ async def _made_and_read(ground: Ground, topic: str, consumer: Consumer) -> None
     """The topics are ours, so they are made where they are not there."""
     while True:
         try:
-            await ground.bus.make({topic, *_own_topics(ground.settings)})
+            await ground.bus.make({topic, *_own_topics(topic_names(ground.settings))})
             break
         except (BusAway, *TROUBLE):
             await asyncio.sleep(LOOK_AGAIN)
     await consumer.run()
 
 
-def _own_topics(settings: Settings) -> Collection[str]:
-    names = topic_names(settings)
+def _own_topics(names: TopicNames) -> tuple[str, ...]:
     return (names.normalized, names.missed, names.evaluated, names.triggered)
 
 

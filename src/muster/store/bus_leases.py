@@ -210,3 +210,9 @@ def leave(connection: Connection, claimant: Claimant) -> None:
     rows = connection.execute(mine.order_by(P.topic, P.partition).with_for_update()).all()
     _let_go(connection, claimant, [Place(row.topic, row.partition) for row in rows])
     connection.execute(delete(bus_member).where(B.group_id == claimant.group, B.member == claimant.owner))
+
+
+def subscribed_topics(connection: Connection) -> set[str]:
+    """The topics that somebody reads now."""
+    chosen = select(B.topic).where(B.lease_until > now(connection)).distinct()
+    return set(connection.scalars(chosen))

@@ -64,7 +64,9 @@ class EventFeed:
             Block(await self._expectation_ids.take(2 * count), 2 * count),
         )
         kind = replace(self._taking, wanted=frozenset(self._wanted()))
+        # Each by itself: what one caller's events break is nobody else's.
+        alone = object()
         if count < MANY:
-            return await self._committers[way].submit(kind, item, way)
+            return await self._committers[way].submit(kind, item, alone)
         async with self._many[way]:
-            return await self._committers[way].submit(kind, item, way)
+            return await self._committers[way].submit(kind, item, alone)

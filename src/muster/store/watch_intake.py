@@ -55,8 +55,10 @@ class Taking:
 
     def write(self, connection: Connection, items: Sequence[Intake]) -> Sequence[Taken]:
         post = Post(self.topics, self.wanted)
-        fresh = _keep(connection, [event for item in items for event in item.events])
-        if post.wants(self.topics.normalized):
+        events = [event for item in items for event in item.events]
+        # Who only applies the rules knows events by what they did.
+        fresh = _keep(connection, events) if Stage.INGEST in self.stages else _first(events)
+        if Stage.INGEST in self.stages and post.wants(self.topics.normalized):
             for event in fresh.values():
                 told = normalized(event)
                 named = (event.source_system, event.event_id)
@@ -76,6 +78,7 @@ class Taking:
             Numbers(connection, RUN_IDS, [item.run_ids for item in items]),
             Numbers(connection, EXPECTATION_IDS, [item.expectation_ids for item in items]),
             post,
+            is_new=Stage.INGEST in self.stages,
         )
         if Stage.ALERT in self.stages:
             write_alerts(connection, effects.steps)
@@ -93,11 +96,17 @@ def _name(event: Event) -> Name:
 
 def _keep(connection: Connection, events: Sequence[Event]) -> dict[Name, Event]:
     """Write those that nobody has sent before, and say which, in their order."""
+    first = _first(events)
+    new = insert_new(connection, event_raw, [row_of(event) for event in first.values()], KEY)
+    return {name: event for name, event in first.items() if name in new}
+
+
+def _first(events: Sequence[Event]) -> dict[Name, Event]:
+    """The first of each name, in their order."""
     first: dict[Name, Event] = {}
     for event in events:
         first.setdefault(_name(event), event)
-    new = insert_new(connection, event_raw, [row_of(event) for event in first.values()], KEY)
-    return {name: event for name, event in first.items() if name in new}
+    return first
 
 
 def row_of(event: Event) -> dict[str, object]:

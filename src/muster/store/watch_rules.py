@@ -1,11 +1,11 @@
 """The rules, for a batch: runs are read in one go, events applied in order, and all that they did written."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select, tuple_
 
 from muster.model.watching import Event, Expectation, Run, WatchedGraph
 from muster.store.dialect import insert_new, insert_rows
@@ -30,6 +30,10 @@ from muster.watch.posting import Post
 
 RUN_IDS, EXPECTATION_IDS = "workflow_run", "expectation"
 LONGEST_EXCERPT = 512
+SEEN_AT_ONCE = 500
+C = event_occurrence.c
+# A run, and an event by its source and its id.
+Seen = tuple[int, str, str]
 GROUP_KEY = ("workflow_version_id", "group_dim_hash")
 
 
@@ -84,13 +88,16 @@ class Rules:
         run_ids: Numbers,
         expectation_ids: Numbers,
         post: Post,
+        is_new: bool = True,
     ) -> Effects:
-        """Apply events that are new, in their order. Raises `LookAgain`."""
+        """Apply events, in their order; `is_new`: none of them was applied before. Raises `LookAgain`."""
         if not events:
             return Effects()
         concerns = self._graphs.concerned(connection, {event.event_type for event in events})
         wanted = [(event, meant(event, concerns.get(event.event_type, ()))) for event in events]
-        batch = _Batch(self._graphs, lock_latest(connection, _places(wanted)), run_ids, expectation_ids, post)
+        latest = lock_latest(connection, _places(wanted))
+        seen = set() if is_new else _seen(connection, events, latest.values())
+        batch = _Batch(self._graphs, latest, seen, run_ids, expectation_ids, post)
         for event, workflows in wanted:
             batch.take(event, workflows)
         batch.write(connection)
@@ -123,6 +130,20 @@ def _places(wanted: Sequence[tuple[Event, Sequence[Concern]]]) -> list[Place]:
     ]
 
 
+def _seen(connection: Connection, events: Sequence[Event], runs: Iterable[Run]) -> set[Seen]:
+    """Which of the events these runs have had already."""
+    by_key: dict[str, list[int]] = defaultdict(list)
+    for run in runs:
+        by_key[run.correlation_key].append(run.id)
+    asked = [(id_, e.source_system, e.event_id) for e in events for id_ in by_key[e.correlation_key]]
+    found: set[Seen] = set()
+    for start in range(0, len(asked), SEEN_AT_ONCE):
+        part = tuple_(C.workflow_run_id, C.source_system, C.event_id).in_(asked[start : start + SEEN_AT_ONCE])
+        chosen = select(C.workflow_run_id, C.source_system, C.event_id).where(part)
+        found |= {(row[0], row[1], row[2]) for row in connection.execute(chosen)}
+    return found
+
+
 class _Batch:
     """Runs as they are while events are applied to them one after another."""
 
@@ -130,11 +151,12 @@ class _Batch:
         self,
         graphs: WatchedGraphs,
         latest: dict[Place, Run],
+        seen: Collection[Seen],
         run_ids: Numbers,
         expectation_ids: Numbers,
         post: Post,
     ) -> None:
-        self._graphs, self._latest, self._post = graphs, latest, post
+        self._graphs, self._latest, self._seen, self._post = graphs, latest, seen, post
         self._run_ids, self._expectation_ids = run_ids, expectation_ids
         self.effects = Effects()
         self.begun: list[Run] = []
@@ -164,6 +186,8 @@ class _Batch:
         graph = self._graphs.graph(version_id)
         place = (version_id, event.correlation_key)
         run = self._latest.get(place)
+        if run is not None and (run.id, event.source_system, event.event_id) in self._seen:
+            return
         if run is None or begins_anew(graph, run, event):
             run = self._latest[place] = self._begun(graph, version_id, event, run)
         outcome = evaluate(graph, run, event)

@@ -11,7 +11,7 @@ from muster.engine.bus import Batch, Message, Rejected
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import Json
-from muster.model.problems import AuthorError, Problem
+from muster.model.problems import AuthorError
 from muster.model.watching import Event
 from muster.watch.envelope import FIELDS, BadEvent, Bounds, read_event
 from muster.watch.ports import Events
@@ -36,7 +36,7 @@ class Accepted:
 
 
 class Intake:
-    """The way in over HTTP. `most_at_once` requests are let in."""
+    """The way in over HTTP. `most_at_once` requests are let in; none, unless it `is_open`."""
 
     def __init__(
         self,
@@ -46,7 +46,9 @@ class Intake:
         ids: Ids,
         most_at_once: int,
         observer: IntakeObserver,
+        is_open: bool = True,
     ) -> None:
+        self.is_open = is_open
         self._events, self._bounds, self._clock, self._ids = events, bounds, clock, ids
         self._free, self._observer = most_at_once, observer
 
@@ -93,8 +95,7 @@ class Intake:
 
 
 class TopicIntake:
-    """The way in by a topic: `engine.bus.Handler`. Names that are not known are passed over, unless `known`
-    says which are."""
+    """The way in by a topic: `engine.bus.Handler`. Names that are not among `fields` are passed over."""
 
     def __init__(
         self,
@@ -103,10 +104,10 @@ class TopicIntake:
         clock: Clock,
         limits: Limits,
         observer: IntakeObserver,
-        known: tuple[str, ...] | None = None,
+        fields: tuple[str, ...] = FIELDS,
     ) -> None:
         self._events, self._bounds, self._clock, self._limits = events, bounds, clock, limits
-        self._observer, self._known = observer, known
+        self._observer, self._fields = observer, fields
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
         good: list[Event] = []
@@ -131,17 +132,7 @@ class TopicIntake:
             told = read_json(message.value or b"", self._limits)
         except AuthorError as error:
             return BadEvent(error.problems)
-        if self._known is None and isinstance(told, dict):
-            told = {name: value for name, value in told.items() if name in FIELDS}
+        if isinstance(told, dict):
+            told = {name: value for name, value in told.items() if name in self._fields}
         name = f"{message.topic}-{message.partition}-{message.offset}"
-        return read_event(told, self._bounds, self._clock.now(), name, known=self._known or FIELDS)
-
-
-def refusal_of(bad: BadEvent, place: int | None = None) -> list[Problem]:
-    """What is wrong, by where it is in a request."""
-    if place is None:
-        return list(bad.problems)
-    return [
-        Problem(each.code, f"/{place}{each.pointer}", each.message, suggestion=each.suggestion)
-        for each in bad.problems
-    ]
+        return read_event(told, self._bounds, self._clock.now(), name, known=self._fields)

@@ -47,6 +47,7 @@ Key = Annotated[
         Code.INVALID_EVENT,
         Code.INVALID_PARAMETER,
         Code.UNSUPPORTED_MEDIA_TYPE,
+        Code.NOT_CONFIGURED,
         Code.UNAVAILABLE,
         Code.OUTCOME_UNKNOWN,
         role=Role.PRODUCER,
@@ -60,6 +61,8 @@ Key = Annotated[
 async def ingest(request: Request, caller: Producer, parts: Given, key: Key = None) -> Response:
     if key is not None and not 1 <= len(key) <= LONGEST_KEY:
         raise Refused(Code.INVALID_PARAMETER, f"`Idempotency-Key` has 1 to {LONGEST_KEY} characters.")
+    if not parts.intake.is_open:
+        raise Refused(Code.NOT_CONFIGURED, "Events are taken in elsewhere: `watch.stages` has no `ingest`.")
     institute_id = caller.institute_id or ""
     try:
         with parts.intake.admitted():

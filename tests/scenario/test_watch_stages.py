@@ -1,0 +1,209 @@
+"""The stages of watching, each in a house of its own: together they come to what one house comes to. And what
+they say to each other is as its schemas say."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from jsonschema import Draft202012Validator
+from sqlalchemy import select
+
+from databases import MigratedUrls, fresh_database, server_of
+from muster.app.build import House, opened
+from muster.app.bus import kafka_of
+from muster.app.settings import KafkaSettings, Settings
+from muster.engine.bus import Message
+from muster.store.database import Database
+from muster.store.open import open_database
+from muster.store.tables import alert, event_raw, stage_aggregate
+from muster.watch.stage_messages import schema
+from polling import until
+from watch_house import TRADE
+
+NAMES = ("events.normalized", "synthetic.missed", "rule.evaluated", "alerts.triggered")
+
+
+def event(type_: str, key: str, at: str | None = None) -> dict[str, Any]:
+    return {
+        "eventId": f"{type_}-{key}-{uuid4().hex[:6]}",
+        "sourceSystem": "s",
+        "eventType": type_,
+        "eventTime": at or datetime.now(UTC).isoformat(),
+        "correlationKey": key,
+        "workflowKey": "trade-lifecycle",
+        "group": {"book": "EQD", "region": "NY"},
+    }
+
+
+# Out of order, late before it was looked for, and missed.
+EVENTS = [
+    event("TRADE_INGEST", "TR1"),
+    event("SYS2_VERIFIED", "TR1"),
+    event("SYS2_VERIFIED", "TR1"),
+    event("SYS3_ACK", "TR1"),
+    event("SYS3_ACK", "TR2"),
+    event("TRADE_INGEST", "TR3", "2024-06-10T12:00:00Z"),
+]
+TOTALS = {"ingest": (0, 2, 0, 0), "sys2-verify": (2, 2, 2, 0), "sys3-ack": (0, 2, 0, 1)}
+ALERTS = {("TR2", "ORDER_VIOLATION"), ("TR3", "EXPECTED_MISSED")}
+
+
+async def sent(house: House, events: Sequence[dict[str, Any]]) -> None:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(house.api), base_url="http://127.0.0.1"
+    ) as client:
+        made = await client.post("/workflows", json=TRADE)
+        assert made.status_code == 201, made.text
+        answered = await client.post("/ingest", json=list(events))
+        assert answered.status_code == 202, answered.text
+
+
+async def totals(database: Database) -> dict[str, tuple[int, int, int, int]]:
+    rows = await database.read(lambda connection: connection.execute(select(stage_aggregate)).all())
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        held = found.setdefault(row.node_key, [0, 0, 0, 0])
+        for place, name in enumerate(("in_flight", "completed", "late", "failed")):
+            held[place] += getattr(row, name)
+    return {node: (a, b, c, d) for node, (a, b, c, d) in found.items()}
+
+
+async def alerts(database: Database) -> set[tuple[str, str]]:
+    chosen = select(alert.c.correlation_key, alert.c.reason)
+    rows = await database.read(lambda connection: connection.execute(chosen).all())
+    return {(row.correlation_key, row.reason) for row in rows}
+
+
+async def comes_to_the_same(database: Database) -> None:
+    async def is_so() -> bool:
+        return await totals(database) == TOTALS and await alerts(database) == ALERTS
+
+    await until(is_so, every=0.1)
+
+
+@pytest.mark.postgres
+async def test_stages_in_houses_of_their_own_come_to_the_same(
+    request: pytest.FixtureRequest, templates: MigratedUrls
+) -> None:
+    like = await asyncio.to_thread(templates.of, "postgres")
+    async with (
+        fresh_database("postgres", server_of("postgres", request), like=like) as url,
+        AsyncExitStack() as stack,
+    ):
+        houses = [
+            await stack.enter_async_context(opened(Settings.model_validate(_of(stages, url))))
+            for stages in ("ingest", "rule", "aggregate,alert")
+        ]
+        await sent(houses[0], EVENTS)
+        database = open_database(url)
+        await comes_to_the_same(database)
+        rows = await database.read(lambda connection: connection.execute(select(event_raw.c.id)).all())
+        assert len(rows) == len(EVENTS)
+        await database.close()
+
+
+def _of(stages: str, url: str) -> dict[str, Any]:
+    return {"database": {"url": url}, "instance_id": stages, "watch": {"stages": stages}}
+
+
+@pytest.fixture
+def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Settings, dict[str, str]]:
+    prefix = f"w{uuid4().hex[:8]}"
+    named = {name: f"{prefix}.{name}" for name in (*NAMES, "events.raw", "events.dlq")}
+    settings = {
+        "data_dir": str(tmp_path),
+        "kafka": {
+            "bootstrap_servers": request.getfixturevalue("kafka_bootstrap"),
+            "consumer": {"group_id": prefix},
+        },
+        "ingestion": {
+            "raw_topic": named["events.raw"],
+            "normalized_topic": named["events.normalized"],
+            "dlq_topic": named["events.dlq"],
+        },
+        "ruleengine": {
+            "normalized_topic": named["events.normalized"],
+            "synthetic_topic": named["synthetic.missed"],
+            "rule_evaluated_topic": named["rule.evaluated"],
+            "alerts_triggered_topic": named["alerts.triggered"],
+        },
+    }
+    return Settings.model_validate(settings), named
+
+
+async def heard(settings: KafkaSettings, topics: Sequence[str], count: int) -> list[Message]:
+    """So many messages of these topics, once they are there."""
+    bus = kafka_of(settings, "listener")
+    member = bus.member(f"listener-{uuid4().hex[:8]}")
+    await member.subscribe(topics)
+    found: list[Message] = []
+
+    async def enough() -> bool:
+        found.extend(await member.fetch(500, 1.0))
+        return len(found) >= count
+
+    try:
+        await until(enough)
+    finally:
+        await member.leave()
+        await bus.close()
+    return found
+
+
+@pytest.mark.kafka
+async def test_messages_are_as_their_schemas_say_and_each_is_there_once(
+    kafka: tuple[Settings, dict[str, str]],
+) -> None:
+    settings, named = kafka
+    async with opened(settings) as house:
+        await sent(house, EVENTS)
+        database = open_database(None, data_dir=settings.data_dir)
+        await comes_to_the_same(database)
+        # Each event was normalised and evaluated; two were missed; three alerts were triggered.
+        messages = await heard(settings.kafka, [named[name] for name in NAMES], 6 + 2 + (6 + 2) + 3)
+        by_topic = {topic: name for name, topic in named.items()}
+        told: dict[str, list[dict[str, Any]]] = {name: [] for name in NAMES}
+        for message in messages:
+            name, value = by_topic[message.topic], json.loads(message.value or b"")
+            Draft202012Validator(schema(name)).validate(value)
+            told[name].append(value)
+            key = {"synthetic.missed": "toNode", "alerts.triggered": "dedupeKey"}.get(name, "correlationKey")
+            assert message.key == value[key].encode()
+        assert [len(told[name]) for name in NAMES] == [6, 2, 8, 3]
+        assert {missed["toNode"] for missed in told["synthetic.missed"]} == {"sys2-verify"}
+        await database.close()
+
+
+@pytest.mark.kafka
+async def test_events_come_by_kafka_and_what_is_none_goes_to_its_own_topic(
+    kafka: tuple[Settings, dict[str, str]],
+) -> None:
+    settings, named = kafka
+    async with (
+        opened(settings) as house,
+        httpx.AsyncClient(transport=httpx.ASGITransport(house.api), base_url="http://127.0.0.1") as client,
+    ):
+        made = await client.post("/workflows", json=TRADE)
+        assert made.status_code == 201, made.text
+
+        async def published() -> bool:
+            # The topic is made by the house, which takes a moment.
+            body = [{"key": each["correlationKey"], "value": each} for each in EVENTS]
+            bad = {"key": "k", "value": {"eventType": "X"}}
+            answer = await client.post(f"/api/messages/{named['events.raw']}", json=[*body, bad])
+            return answer.status_code == 202
+
+        await until(published, every=0.2)
+        database = open_database(None, data_dir=settings.data_dir)
+        await comes_to_the_same(database)
+        [letter] = await heard(settings.kafka, [named["events.dlq"]], 1)
+        assert json.loads(letter.value or b"") == {"eventType": "X"}
+        assert b"correlationKey" in (letter.header("X-Error-Message") or b"")
+        await database.close()

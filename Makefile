@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting services services-down lock clean
+.PHONY: help run console console-soon test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,21 +26,49 @@ help:  ## list these targets
 	@touch $@
 
 run: .venv/.runtime  ## start Muster on 127.0.0.1:8080, with SQLite in ./data
-	@$(BIN)/muster serve
+	@$(MAKE) -s console-soon & exec $(BIN)/muster serve
 
-test: .venv/.dev lint types  ## prove everything, on real services that are started and ended here
+# --- the console: TypeScript, built into the package ---------------------------------------------
+CONSOLE := src/muster/api/pages/console
+CONSOLE_SOURCES := $(shell find console/src console/index.html console/*.ts console/*.json -type f 2>/dev/null)
+
+console: $(CONSOLE)/index.html  ## build the web console, with Node.js 20.19 or later
+
+console/node_modules/.done: console/package.json console/package-lock.json
+# `npm ci` would refuse where a package for some other platform is not to be had; this takes the lock as it is, too.
+	@cd console && npm install --no-save --silent --no-fund --no-audit && touch node_modules/.done
+
+# Its types are those of the API's own document.
+console/src/api/schema.d.ts: console/node_modules/.done $(shell find src/muster/api -name '*.py') | .venv/.runtime
+	@mkdir -p console/.build && $(BIN)/python scripts/openapi.py console/.build/openapi.json >console/.build/log
+	@cd console && npx openapi-typescript .build/openapi.json --default-non-nullable=false -o .build/schema.d.ts >>.build/log
+	@cmp -s console/.build/schema.d.ts $@ || cp console/.build/schema.d.ts $@
+	@touch $@
+
+# Beside the old one, and then in its place: a server that runs has one or the other.
+$(CONSOLE)/index.html: console/node_modules/.done console/src/api/schema.d.ts $(CONSOLE_SOURCES)
+	@cd console && npx vite build --logLevel error --outDir .build/built
+	@rm -rf $(CONSOLE) && mv console/.build/built $(CONSOLE) && touch $@
+
+# Nobody waits for it: where it is not there yet, or there is no Node.js, the front page says so.
+console-soon:
+	@if command -v npm >/dev/null; then $(MAKE) -s console >/dev/null 2>&1 || true; fi
+
+test: .venv/.dev lint types console  ## prove everything, on real services that are started and ended here
 	@scripts/test
 
 check: .venv/.dev lint types  ## lint, types and the fast tests, in about a minute
 	@$(BIN)/pytest -n 2 tests/unit tests/contract tests/docs \
-	  -m "not slow and not postgres and not mariadb and not redis and not oidc and not kafka and not spel"
+	  -m "not slow and not postgres and not mariadb and not redis and not oidc and not kafka and not spel and not browser"
 
 lint: .venv/.dev
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@if command -v npm >/dev/null; then $(MAKE) -s console/node_modules/.done && cd console && npx biome ci --log-level=error .; fi
 
 types: .venv/.dev
 	@$(BIN)/mypy
 	@MYPYPATH=src:bench $(BIN)/mypy --explicit-package-bases bench/*.py
+	@if command -v npm >/dev/null; then $(MAKE) -s console/src/api/schema.d.ts && cd console && npx tsc --noEmit; fi
 
 fmt: .venv/.dev  ## format the code and mend what the linter can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
@@ -93,4 +121,4 @@ services-down:  ## end them
 	@scripts/services.py down
 
 clean:  ## remove what was built (not ./data)
-	@rm -rf .venv .venv-dbos .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	@rm -rf .venv .venv-dbos .mypy_cache .ruff_cache .pytest_cache .hypothesis dist $(CONSOLE) console/node_modules console/.build

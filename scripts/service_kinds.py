@@ -426,6 +426,7 @@ class Kafka(Service):
 
 
 SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka())}
+CHROMIUM = Software("chromium", ("chromium",), ("chromium",))
 PROMETHEUS = Software("prometheus", ("prometheus",), ("promtool",))
 PGBOUNCER = Software("pgbouncer", ("pgbouncer",), ("pgbouncer",))
 
@@ -435,4 +436,5 @@ SOFTWARE: dict[str, Software] = {
     "prometheus": PROMETHEUS,
     "pgbouncer": PGBOUNCER,
     "workers": Workers(),
+    "chromium": CHROMIUM,
 }

@@ -51,7 +51,7 @@ const consoleClient = {
   application_type: 'native', // any port of the loopback callback
   grant_types: ['authorization_code', 'refresh_token'],
   response_types: ['code'],
-  redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/', 'http://localhost/'],
+  redirect_uris: ['http://127.0.0.1/callback', 'http://127.0.0.1/', 'http://localhost/', 'http://127.0.0.1/console/signed-in'],
 };
 
 /** Everything in memory; clients exist by being named. */

@@ -32,6 +32,7 @@ from muster.api.routes import (
     bus_messages,
     callbacks,
     commands,
+    console,
     dead_letters,
     deliveries,
     diagrams,
@@ -48,6 +49,7 @@ from muster.api.routes import (
     ingest,
     instances,
     items,
+    me,
     node_types,
     outbox,
     pages,
@@ -110,6 +112,7 @@ _WEB = (
     commands,
     audit,
     instances,
+    me,
     dead_letters,
     wallboard,
     watched_workflows,
@@ -118,6 +121,7 @@ _WEB = (
     replay,
     *_REGISTRIES,
     pages,
+    console,
 )
 
 
@@ -131,6 +135,7 @@ def create_api(parts: Parts) -> ASGIApp:
     if parts.web:
         app.router.routes.extend(firing.open_router.routes)
         app.router.routes.extend(callbacks.open_router.routes)
+        app.router.routes.extend(console.files_router.routes)
     for module in (health, *_WEB) if parts.web else (health,):
         app.router.routes.extend(module.router.routes)
     if parts.web:

@@ -11,6 +11,7 @@ from muster.api.auth import Authenticator
 from muster.api.auth.issuing import Tokens
 from muster.api.event_stream import Streams
 from muster.api.frame import Access, logged
+from muster.api.pages.console import Console
 from muster.api.rates import Rates
 from muster.api.registry_parts import Registries
 from muster.api.topics import Topic
@@ -133,6 +134,7 @@ class Parts:
     metrics_open: bool
     access: Access = logged
     callback_secrets: tuple[bytes, ...] = ()
+    console: Console = field(default_factory=Console)
     web: bool = True
 
 

@@ -267,6 +267,15 @@ class TokenPage(Shape):
     next_cursor: str | None
 
 
+class Me(Shape):
+    """The caller, as they were recognised."""
+
+    name: str
+    may: list[str] = Field(description="The roles whose work they may do.", examples=[["viewer"]])
+    institute_id: str | None = Field(description="The one that they act for; null: all of them.")
+    how: str = Field(description="`token`, `oidc`, `loopback` or `insecure`.")
+
+
 class AuditRow(Shape):
     """Who did what, and when."""
 

@@ -13,6 +13,7 @@ from muster.api.board_topic import WALLBOARD, BoardTopic
 from muster.api.create import create_api
 from muster.api.event_stream import Streams
 from muster.api.frame import Access, logged
+from muster.api.pages.console import Console
 from muster.api.parts import Parts
 from muster.api.rates import Rates
 from muster.api.topics import ExecutionsTopic
@@ -166,6 +167,7 @@ async def opened(
             unknown=(CommitUnknown,),
             body_limit=settings.api.body_limit,
             body_timeout=settings.api.body_timeout,
+            console=Console(issuer=settings.oidc.issuer_uri, client_id=settings.oidc.client_id),
             metrics_open=settings.oidc.issuer_uri is None and is_loopback_host(settings.host),
             access=access,
             web="web" in settings.roles,

@@ -2,6 +2,7 @@
 
 from html import escape
 
+from muster.api.pages.console import HOW_TO_BUILD
 from muster.api.pages.layout import page
 
 _TRY = """\
@@ -23,13 +24,18 @@ def try_it(url: str) -> str:
     return _TRY.format(url=url)
 
 
-def landing(url: str, version: str) -> str:
+_CONSOLE = '<li><a href="/console/">Console</a>: design, run and watch workflows</li>'
+_NO_CONSOLE = f"<li>The console is not built here: <code>{HOW_TO_BUILD}</code> builds it, with Node.js</li>"
+
+
+def landing(url: str, version: str, has_console: bool) -> str:
     return page(
         "Muster",
         f"""<main class="page"><h1>Muster</h1>
 <p>Event-driven workflows: it runs the processes you own and watches the processes you don't.
 <span class="quiet">Version {escape(version)}.</span></p>
 <ul>
+{_CONSOLE if has_console else _NO_CONSOLE}
 <li><a href="/docs">API reference</a>: every endpoint, with examples;
 as a document, <a href="/openapi.json">openapi.json</a></li>
 <li><a href="/api/workflow">Workflows</a> and <a href="/api/workflow/node-types">node types</a>, as JSON</li>

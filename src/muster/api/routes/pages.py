@@ -2,6 +2,7 @@
 
 import orjson
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
 
 from muster.api.pages.landing import landing
 from muster.api.pages.layout import CONTENT_POLICY, STYLE_PATH, style
@@ -16,8 +17,13 @@ _HEADERS = {"Content-Security-Policy": CONTENT_POLICY}
 
 @router.get("/")
 async def front(request: Request, parts: Given) -> Response:
+    """People are led to the console, where there is one; programs, and whoever has none, read a page."""
+    if parts.console.is_built and "text/html" in request.headers.get("accept", ""):
+        return RedirectResponse("/console/")
     url = str(request.base_url).rstrip("/")
-    return Response(landing(url, parts.version), media_type="text/html", headers=_HEADERS)
+    return Response(
+        landing(url, parts.version, parts.console.is_built), media_type="text/html", headers=_HEADERS
+    )
 
 
 @router.get("/docs")

@@ -1,0 +1,75 @@
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { Redirect, Route, Switch } from 'wouter';
+import { comeBack, isComingBack } from '../api/oidc';
+import { session } from '../api/session';
+import { useStore } from '../api/store';
+import { Empty } from '../ui/Empty';
+import { Skeleton } from '../ui/List';
+import { Toasts } from '../ui/toasts';
+import { ConnectionBar } from './ConnectionBar';
+import { Palette } from './Palette';
+import { Rail } from './Rail';
+import { SignIn } from './SignIn';
+
+const Workflows = lazy(() => import('../pages/Workflows'));
+const Executions = lazy(() => import('../pages/Executions'));
+const Execution = lazy(() => import('../pages/Execution'));
+const Designer = lazy(() => import('../designer/Designer'));
+const Schedules = lazy(() => import('../pages/Schedules'));
+const Triggers = lazy(() => import('../pages/Triggers'));
+const Waits = lazy(() => import('../pages/Waits'));
+const Approvals = lazy(() => import('../pages/Approvals'));
+const DeadLetters = lazy(() => import('../pages/DeadLetters'));
+const Instances = lazy(() => import('../pages/Instances'));
+
+export function App() {
+  const { refused, token } = useStore(session);
+  const [error, setError] = useState<unknown>(null);
+  const [back, setBack] = useState(!isComingBack());
+  useEffect(() => {
+    if (isComingBack())
+      comeBack()
+        .catch(setError)
+        .finally(() => setBack(true));
+  }, []);
+  if (!back) return <main className="sign-in" aria-busy="true" />;
+  if (error || refused) return <SignIn error={error} />;
+  return <Shell key={token ?? ''} />;
+}
+
+function Shell() {
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <Rail />
+      <main id="main" tabIndex={-1}>
+        <ConnectionBar />
+        <Suspense fallback={<Skeleton />}>
+          <Switch>
+            <Route path="/">{<Redirect to="/workflows" />}</Route>
+            <Route path="/workflows" component={Workflows} />
+            <Route path="/workflows/new">{<Designer id={null} />}</Route>
+            <Route path="/workflows/:id">{({ id }) => <Designer key={id} id={id} />}</Route>
+            <Route path="/executions" component={Executions} />
+            <Route path="/executions/:id">{({ id }) => <Execution key={id} id={id} />}</Route>
+            <Route path="/schedules" component={Schedules} />
+            <Route path="/triggers" component={Triggers} />
+            <Route path="/waits" component={Waits} />
+            <Route path="/approvals" component={Approvals} />
+            <Route path="/dead-letters" component={DeadLetters} />
+            <Route path="/instances" component={Instances} />
+            <Route>
+              <Empty title="There is no such page">
+                <p>The rail on the left has all there are.</p>
+              </Empty>
+            </Route>
+          </Switch>
+        </Suspense>
+      </main>
+      <Palette />
+      <Toasts />
+    </div>
+  );
+}

@@ -1,0 +1,170 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useState } from 'react';
+import { useLocation } from 'wouter';
+import { api, got } from '../api/client';
+import { useStore } from '../api/store';
+import { Dialog } from '../ui/Dialog';
+import { Status } from '../ui/Status';
+import { paletteOpen } from './palette-state';
+import { PLACES } from './places';
+import { chooseTheme } from './theme';
+
+interface Found {
+  readonly key: string;
+  readonly kind: string;
+  readonly title: React.ReactNode;
+  readonly go: () => void;
+}
+
+/** ⌘K: a page, a workflow, an execution by its id or by what it is about, an action. */
+export function Palette() {
+  const open = useStore(paletteOpen);
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        paletteOpen.set(!paletteOpen.get());
+      }
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, []);
+  return (
+    <Dialog open={open} close={() => paletteOpen.set(false)} title="Find or do">
+      <Finder />
+    </Dialog>
+  );
+}
+
+function Finder() {
+  const [text, type] = useState('');
+  const [at, move] = useState(0);
+  const found = useFound(text.trim());
+  const take = (one: Found | undefined) => {
+    if (!one) return;
+    paletteOpen.set(false);
+    one.go();
+  };
+  const pressed = (event: React.KeyboardEvent) => {
+    if (event.key === 'ArrowDown') move(Math.min(at + 1, found.length - 1));
+    else if (event.key === 'ArrowUp') move(Math.max(at - 1, 0));
+    else if (event.key === 'Enter') take(found[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div className="palette">
+      <input
+        className="input large"
+        role="combobox"
+        aria-label="A page, a workflow, an execution's id or key, an action"
+        aria-expanded="true"
+        aria-controls="palette-found"
+        aria-activedescendant={found[at] ? `palette-${at}` : undefined}
+        placeholder="A page, a workflow, an execution’s id or key, an action"
+        value={text}
+        onChange={(event) => {
+          type(event.target.value);
+          move(0);
+        }}
+        onKeyDown={pressed}
+      />
+      <div id="palette-found" role="listbox" aria-label="Found">
+        {found.map((one, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input above has the keyboard
+          <div
+            key={one.key}
+            id={`palette-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            onClick={() => take(one)}
+            onMouseMove={() => move(index)}
+          >
+            <span className="kind">{one.kind}</span>
+            <span className="found">{one.title}</span>
+          </div>
+        ))}
+      </div>
+      {found.length === 0 && <p className="quiet">Nothing is called that.</p>}
+    </div>
+  );
+}
+
+function useFound(text: string): readonly Found[] {
+  const [, go] = useLocation();
+  const searched = text.length > 1;
+  const workflows = useQuery({
+    queryKey: ['palette', 'workflows', text],
+    queryFn: () => got(api.GET('/api/workflow', { params: { query: { q: text, limit: 6 } } })),
+    enabled: searched,
+    placeholderData: (before) => before,
+  }).data;
+  const executions = useQuery({
+    queryKey: ['palette', 'executions', text],
+    queryFn: () => executionsLike(text),
+    enabled: searched,
+    placeholderData: (before) => before,
+  }).data;
+  return useMemo(() => {
+    const fixed: Found[] = [
+      ...PLACES.map((place) => ({
+        key: place.path,
+        kind: 'Page',
+        title: place.title,
+        go: () => go(place.path),
+      })),
+      { key: 'new', kind: 'Action', title: 'New workflow', go: () => go('/workflows/new') },
+      {
+        key: 'failed',
+        kind: 'Action',
+        title: 'Executions that failed',
+        go: () => go('/executions?status=FAILED'),
+      },
+      ...(['light', 'dark', 'system'] as const).map((each) => ({
+        key: `theme-${each}`,
+        kind: 'Action',
+        title: `Colours: ${each}`,
+        go: () => chooseTheme(each),
+      })),
+    ];
+    const named = fixed.filter((one) => String(one.title).toLowerCase().includes(text.toLowerCase()));
+    const flows = (searched ? workflows?.items : []) ?? [];
+    const runs = (searched ? executions : []) ?? [];
+    return [
+      ...flows.map((each) => ({
+        key: each.id,
+        kind: 'Workflow',
+        title: each.name,
+        go: () => go(`/workflows/${encodeURIComponent(each.key)}`),
+      })),
+      ...runs.map((each) => ({
+        key: each.id,
+        kind: 'Execution',
+        title: (
+          <>
+            <Status of={each.status} quiet /> {each.key} <span className="quiet">{each.id}</span>
+          </>
+        ),
+        go: () => go(`/executions/${each.id}`),
+      })),
+      ...named,
+    ];
+  }, [text, searched, workflows, executions, go]);
+}
+
+const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+
+async function executionsLike(text: string) {
+  if (ID.test(text)) {
+    const one = await got(api.GET('/api/workflow/executions/{id}', { params: { path: { id: text } } })).catch(
+      () => null,
+    );
+    return one ? [one] : [];
+  }
+  const [byWords, byKey] = await Promise.all([
+    got(api.GET('/api/workflow/executions', { params: { query: { q: text, limit: 5 } } })),
+    got(api.GET('/api/workflow/executions', { params: { query: { idempotencyKey: text, limit: 5 } } })),
+  ]);
+  return [...new Map([...byWords.items, ...byKey.items].map((each) => [each.id, each])).values()];
+}

@@ -1,0 +1,31 @@
+import type { IconName } from '../ui/Icon';
+
+export interface Place {
+  readonly path: string;
+  readonly title: string;
+  readonly icon: IconName;
+}
+
+/** The rail: only pages that exist are in it. */
+export const GROUPS: readonly (readonly [string, readonly Place[]])[] = [
+  [
+    'Build',
+    [
+      { path: '/workflows', title: 'Workflows', icon: 'workflow' },
+      { path: '/schedules', title: 'Schedules', icon: 'clock' },
+      { path: '/triggers', title: 'Triggers', icon: 'bolt' },
+    ],
+  ],
+  [
+    'Run',
+    [
+      { path: '/executions', title: 'Executions', icon: 'play' },
+      { path: '/waits', title: 'Waits', icon: 'hourglass' },
+      { path: '/approvals', title: 'Approvals', icon: 'person' },
+      { path: '/dead-letters', title: 'Dead letters', icon: 'letter' },
+    ],
+  ],
+  ['', [{ path: '/instances', title: 'Instances', icon: 'server' }]],
+];
+
+export const PLACES: readonly Place[] = GROUPS.flatMap(([, places]) => places);

@@ -1,0 +1,126 @@
+import { Handle, type Node, type NodeProps, Position } from '@xyflow/react';
+import { memo } from 'react';
+import { Icon, type IconName } from '../ui/Icon';
+import { kindOf, wordOf } from '../ui/Status';
+import { Countdown } from '../ui/Time';
+import { lengthOf } from '../ui/time';
+
+/** How a node fares in an execution. */
+export interface Fate {
+  readonly status: string;
+  readonly visits: number;
+  readonly attempt: number;
+  readonly took: number | null;
+  readonly received?: string;
+  readonly from?: string;
+  readonly deadline?: string | null;
+}
+
+export interface CardData extends Record<string, unknown> {
+  readonly name: string;
+  readonly type: string;
+  readonly title: string;
+  readonly category: string;
+  readonly says: string;
+  readonly isStart: boolean;
+  readonly errors: number;
+  readonly warnings: number;
+  readonly fate?: Fate | undefined;
+  readonly ports: readonly string[];
+  readonly editable: boolean;
+}
+
+export type CardNode = Node<CardData, 'card'>;
+
+const ICONS: Record<string, IconName> = {
+  TRIGGER: 'bolt',
+  SEND_EMAIL: 'mail',
+  SEND_WHATSAPP: 'mail',
+  REST_SYNC: 'globe',
+  QUERY: 'data',
+  ACTION: 'data',
+  TRANSFORM: 'cog',
+  DATA_PROCESSOR: 'cog',
+  DELAY: 'clock',
+  WAIT_EVENTS: 'hourglass',
+  APPROVAL: 'person',
+  SUB_WORKFLOW: 'workflow',
+  FAIL: 'cross',
+  LOG: 'lines',
+  NOOP: 'dot',
+  KAFKA_PUBLISH: 'send',
+  KAFKA_COMMAND: 'exchange',
+  EXTERNAL_TASK: 'server',
+};
+
+export function iconOf(type: string): IconName {
+  return ICONS[type.toUpperCase()] ?? 'branch';
+}
+
+export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<CardNode>) {
+  const { fate } = data;
+  const tone = fate ? kindOf(fate.status)[0] : '';
+  const turning = fate && /^(waiting|running|retrying)/.test(fate.status);
+  return (
+    <div
+      className={['node', tone && `is-${tone}`, selected && 'selected', data.errors > 0 && 'wrong']
+        .filter(Boolean)
+        .join(' ')}
+      data-category={data.category}
+    >
+      <Handle type="target" position={Position.Left} isConnectable={data.editable} />
+      {turning && <span className={`ring ${tone}`} aria-hidden="true" />}
+      <span className="node-icon">
+        <Icon name={iconOf(data.type)} />
+      </span>
+      <span className="node-words">
+        <strong className="cut">{data.name}</strong>
+        <span className="cut quiet">{data.says || data.title}</span>
+        {fate && <FateLine fate={fate} />}
+      </span>
+      {data.isStart && <span className="node-start">start</span>}
+      {data.errors + data.warnings > 0 && (
+        <span className={data.errors ? 'node-problems bad' : 'node-problems warn'}>
+          {data.errors ? `✕ ${data.errors}` : `▲ ${data.warnings}`}
+        </span>
+      )}
+      {data.editable ? <Ports /> : <Handle type="source" position={Position.Right} isConnectable={false} />}
+    </div>
+  );
+});
+
+/** What follows is dragged from one of these: go on, if, if not, on error. */
+function Ports() {
+  return (
+    <>
+      <Handle type="source" id="next" position={Position.Right} className="port next" title="Goes on" />
+      <Handle
+        type="source"
+        id="true"
+        position={Position.Right}
+        className="port true"
+        title="If (a condition)"
+      />
+      <Handle type="source" id="false" position={Position.Right} className="port false" title="If not" />
+      <Handle type="source" id="error" position={Position.Bottom} className="port error" title="On error" />
+    </>
+  );
+}
+
+function FateLine({ fate }: { fate: Fate }) {
+  const [tone, shape] = kindOf(fate.status);
+  return (
+    <span className={`fate status bare ${tone}`}>
+      <span aria-hidden="true">{shape}</span>
+      {fate.received ?? wordOf(fate.status)}
+      {fate.attempt > 1 && <span>· attempt {fate.attempt}</span>}
+      {fate.visits > 1 && <span>· {fate.visits}×</span>}
+      {fate.took !== null && <span className="quiet">· {lengthOf(fate.took)}</span>}
+      {fate.deadline && (
+        <>
+          ·<Countdown to={fate.deadline} from={fate.from} short />
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,73 @@
+/** Our flow as React Flow's nodes and edges: the one place where one becomes the other. */
+import { type Edge, MarkerType } from '@xyflow/react';
+import { edgeId, type Flow, labelOf, nameOf, portOf, startOf } from '../graph/flow';
+import { HEIGHT, type Place, WIDTH } from '../graph/layout';
+import { says } from '../graph/says';
+import type { CardNode, Fate } from './NodeCard';
+
+export interface TypeInfo {
+  readonly title: string;
+  readonly category: string;
+}
+
+export interface Drawing {
+  readonly flow: Flow;
+  readonly places: ReadonlyMap<string, Place>;
+  readonly types: ReadonlyMap<string, TypeInfo>;
+  readonly problems?: ReadonlyMap<string, { readonly errors: number; readonly warnings: number }>;
+  readonly fates?: ReadonlyMap<string, Fate>;
+  readonly editable: boolean;
+}
+
+export function drawnNodes({ flow, places, types, problems, fates, editable }: Drawing): CardNode[] {
+  const start = startOf(flow);
+  return flow.nodes.map((node) => {
+    const type = types.get(node.type.toUpperCase());
+    const wrong = problems?.get(node.id);
+    return {
+      id: node.id,
+      type: 'card',
+      position: places.get(node.id) ?? { x: 0, y: 0 },
+      width: WIDTH,
+      height: HEIGHT,
+      ariaLabel: `${nameOf(node)}, ${type?.title ?? node.type}${fates?.get(node.id) ? `, ${fates.get(node.id)?.status}` : ''}`,
+      data: {
+        name: nameOf(node),
+        type: node.type,
+        title: type?.title ?? (node.type || 'from a template'),
+        category: type?.category ?? '',
+        says: says(node),
+        isStart: node.id === start,
+        errors: wrong?.errors ?? 0,
+        warnings: wrong?.warnings ?? 0,
+        fate: fates?.get(node.id),
+        ports: [],
+        editable,
+      },
+    };
+  });
+}
+
+export function drawnEdges({ flow, fates, editable }: Drawing): Edge[] {
+  return flow.edges.map((edge, index) => {
+    const walked = fates?.has(edge.from) && fates.has(edge.to);
+    return {
+      id: edgeId(edge, index),
+      source: edge.from,
+      target: edge.to,
+      ...(editable ? { sourceHandle: handleOf(portOf(edge)) } : {}),
+      label: short(labelOf(edge)),
+      className: [edge.type, fates && (walked ? 'walked' : 'untrodden')].filter(Boolean).join(' '),
+      markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
+      ariaLabel: `${edge.from} leads to ${edge.to}${labelOf(edge) ? ` if ${labelOf(edge)}` : ''}`,
+    };
+  });
+}
+
+function handleOf(port: string): string {
+  return ['next', 'true', 'false', 'error'].includes(port) ? port : 'next';
+}
+
+function short(text: string): string {
+  return text.length > 32 ? `${text.slice(0, 30)}…` : text;
+}

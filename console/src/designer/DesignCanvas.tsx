@@ -1,0 +1,145 @@
+import {
+  applyNodeChanges,
+  Background,
+  type Connection,
+  Controls,
+  type Edge,
+  MiniMap,
+  type NodeChange,
+  ReactFlow,
+  useReactFlow,
+} from '@xyflow/react';
+import '@xyflow/react/dist/style.css';
+import { useEffect, useMemo, useState } from 'react';
+import { drawnEdges, drawnNodes } from '../canvas/drawn';
+import '../canvas/canvas.css';
+import { type CardNode, NodeCard } from '../canvas/NodeCard';
+import { useNodeTypes } from '../canvas/useNodeTypes';
+import type { Edit } from '../graph/edit';
+import { edgeId, type Flow, type FlowEdge } from '../graph/flow';
+import { layOut, type Place } from '../graph/layout';
+
+const NODE_TYPES = { card: NodeCard };
+export const DRAGGED = 'application/x-muster-node';
+
+export type Selection =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'node'; readonly id: string }
+  | { readonly kind: 'edge'; readonly index: number };
+
+interface Props {
+  readonly flow: Flow;
+  readonly edit: (edit: Edit) => void;
+  readonly problems: ReadonlyMap<string, { readonly errors: number; readonly warnings: number }>;
+  readonly moved: ReadonlyMap<string, Place>;
+  readonly move: (places: ReadonlyMap<string, Place>) => void;
+  readonly selection: Selection;
+  readonly select: (selection: Selection) => void;
+  readonly drop: (type: string, at: Place) => void;
+  readonly editable: boolean;
+}
+
+/** The canvas: React Flow holds what is dragged at this moment, the flow holds the rest. */
+export function DesignCanvas(props: Props) {
+  const { flow, edit, problems, moved, selection, select, editable } = props;
+  const types = useNodeTypes();
+  const { screenToFlowPosition } = useReactFlow();
+  const places = useMemo(() => new Map([...layOut(flow), ...moved]), [flow, moved]);
+  const drawing = useMemo(
+    () => ({ flow, places, types: types.byName, problems, editable }),
+    [flow, places, types.byName, problems, editable],
+  );
+  const [nodes, setNodes] = useState<CardNode[]>([]);
+  // An empty canvas stays where it is: what is dropped on it must not jump away.
+  const [begunWithNodes] = useState(flow.nodes.length > 0);
+  const chosen = selection.kind === 'node' ? selection.id : null;
+  useEffect(() => {
+    setNodes((before) => {
+      const marked = new Set(before.filter((node) => node.selected).map((node) => node.id));
+      return drawnNodes(drawing).map((node) => ({
+        ...node,
+        selected: node.id === chosen || (marked.size > 1 && marked.has(node.id)),
+      }));
+    });
+  }, [drawing, chosen]);
+  const edges = useMemo(
+    () =>
+      drawnEdges(drawing).map((edge, index) => ({
+        ...edge,
+        selected: selection.kind === 'edge' && selection.index === index,
+      })),
+    [drawing, selection],
+  );
+  const change = (changes: NodeChange<CardNode>[]) => {
+    const removed = changes.filter((each) => each.type === 'remove').map((each) => each.id);
+    if (removed.length) edit({ kind: 'remove', nodes: new Set(removed), edges: new Set() });
+    setNodes((before) =>
+      applyNodeChanges(
+        changes.filter((each) => each.type !== 'remove'),
+        before,
+      ),
+    );
+    const picked = changes.filter((each) => each.type === 'select' && each.selected);
+    if (picked.length === 1 && picked[0] && 'id' in picked[0]) select({ kind: 'node', id: picked[0].id });
+    const placed = changes.flatMap((each) =>
+      each.type === 'position' && each.dragging === false && each.position
+        ? [[each.id, each.position] as const]
+        : [],
+    );
+    if (placed.length) props.move(new Map([...moved, ...placed]));
+  };
+  return (
+    <ReactFlow
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={NODE_TYPES}
+      onNodesChange={change}
+      onEdgesDelete={(gone) => edit({ kind: 'remove', nodes: new Set(), edges: indexes(flow, gone) })}
+      onConnect={(connection) => edit({ kind: 'connect', edge: edgeOf(flow, connection) })}
+      onEdgeClick={(_, edge) => select({ kind: 'edge', index: [...indexes(flow, [edge])][0] ?? 0 })}
+      onPaneClick={() => select({ kind: 'none' })}
+      onDragOver={(event) => {
+        event.preventDefault();
+        event.dataTransfer.dropEffect = 'copy';
+      }}
+      onDrop={(event) => {
+        const type = event.dataTransfer.getData(DRAGGED);
+        if (!type) return;
+        event.preventDefault();
+        props.drop(type, screenToFlowPosition({ x: event.clientX - 40, y: event.clientY - 30 }));
+      }}
+      nodesDraggable={editable}
+      nodesConnectable={editable}
+      deleteKeyCode={editable ? ['Delete', 'Backspace'] : null}
+      fitView={begunWithNodes}
+      fitViewOptions={{ maxZoom: 1, padding: 0.2 }}
+      minZoom={0.1}
+      connectionRadius={36}
+      onlyRenderVisibleElements={flow.nodes.length > 150}
+    >
+      <Background gap={20} />
+      <Controls showInteractive={false} />
+      {flow.nodes.length > 12 && <MiniMap pannable zoomable ariaLabel="Overview" />}
+    </ReactFlow>
+  );
+}
+
+function indexes(flow: Flow, edges: readonly Edge[]): ReadonlySet<number> {
+  const ids = new Set(edges.map((edge) => edge.id));
+  return new Set(flow.edges.flatMap((edge, index) => (ids.has(edgeId(edge, index)) ? [index] : [])));
+}
+
+function edgeOf(flow: Flow, { source, target, sourceHandle }: Connection): FlowEdge {
+  if (sourceHandle === 'error') return { from: source, to: target, type: 'error' };
+  if (sourceHandle === 'true' || sourceHandle === 'false') {
+    const beside = flow.edges.find((edge) => edge.from === source && edge.type === 'conditional');
+    return {
+      from: source,
+      to: target,
+      type: 'conditional',
+      condition: beside?.condition ?? '#{true}',
+      value: sourceHandle === 'true',
+    };
+  }
+  return { from: source, to: target, type: 'goto' };
+}

@@ -1,0 +1,174 @@
+import * as Tabs from '@radix-ui/react-tabs';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { api, got, type Schemas } from '../api/client';
+import { useMay } from '../api/me';
+import { useLive } from '../api/useLive';
+import type { Flow } from '../graph/flow';
+import { writeFlow } from '../graph/write';
+import { objectOf } from '../pages/StartDialog';
+import { JsonTree } from '../ui/JsonTree';
+import { Problem } from '../ui/Problem';
+import { Status } from '../ui/Status';
+import { Took } from '../ui/Time';
+import { Diff } from './Diff';
+import { comparable, useVersion } from './SaveDialog';
+import type { Found } from './useProblems';
+
+type Whole = Schemas['WorkflowWhole'];
+
+interface Props {
+  readonly flow: Flow;
+  readonly problems: readonly Found[];
+  readonly jump: (node: string) => void;
+  readonly workflow: Whole | null;
+  readonly version: number;
+  readonly dirty: boolean;
+  readonly sample: string;
+  readonly setSample: (text: string) => void;
+}
+
+/** Under the canvas: what is wrong, a try, and what would change. */
+export function Drawer(props: Props) {
+  const [open, setOpen] = useState('');
+  const errors = props.problems.filter((each) => each.level === 'error').length;
+  const toggle = (tab: string) => setOpen(open === tab ? '' : tab);
+  return (
+    <Tabs.Root
+      className={open ? 'drawer open' : 'drawer'}
+      value={open}
+      onValueChange={setOpen}
+      activationMode="manual"
+    >
+      <Tabs.List className="tabs" aria-label="Below the canvas">
+        <Tabs.Trigger value="problems" onClick={() => open === 'problems' && toggle('problems')}>
+          Problems{' '}
+          <span className={errors ? 'count bad' : props.problems.length ? 'count warn' : 'count good'}>
+            {props.problems.length}
+          </span>
+        </Tabs.Trigger>
+        <Tabs.Trigger value="run" onClick={() => open === 'run' && toggle('run')}>
+          Test run
+        </Tabs.Trigger>
+        {props.workflow && (
+          <Tabs.Trigger value="diff" onClick={() => open === 'diff' && toggle('diff')}>
+            Diff
+          </Tabs.Trigger>
+        )}
+        {open && (
+          <button
+            type="button"
+            className="icon-button drawer-close"
+            aria-label="Close the drawer"
+            onClick={() => setOpen('')}
+          >
+            ✕
+          </button>
+        )}
+      </Tabs.List>
+      <Tabs.Content value="problems" tabIndex={-1}>
+        <Problems {...props} />
+      </Tabs.Content>
+      <Tabs.Content value="run" tabIndex={-1}>
+        <TestRun {...props} />
+      </Tabs.Content>
+      {props.workflow && (
+        <Tabs.Content value="diff" tabIndex={-1}>
+          <ToActive workflow={props.workflow} flow={props.flow} />
+        </Tabs.Content>
+      )}
+    </Tabs.Root>
+  );
+}
+
+function Problems({ problems, jump }: Props) {
+  if (!problems.length) return <p className="quiet">Nothing is wrong with it.</p>;
+  return (
+    <ul className="problems">
+      {problems.map((each) => (
+        <li key={each.pointer + each.code + each.message}>
+          <span className={each.level === 'error' ? 'status bad' : 'status warn'}>
+            {each.level === 'error' ? '✕ error' : '▲ warning'}
+          </span>
+          {each.node ? (
+            <button type="button" className="link" onClick={() => jump(each.node ?? '')}>
+              {each.node}
+            </button>
+          ) : (
+            <code>{each.pointer || '/'}</code>
+          )}
+          <span>
+            {each.message} {each.suggestion && <em>{each.suggestion}</em>}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ToActive({ workflow, flow }: { workflow: Whole; flow: Flow }) {
+  const { data } = useVersion(workflow.id, workflow.activeVersion ?? workflow.latestVersion);
+  return data ? <Diff before={comparable(data.definition)} after={comparable(writeFlow(flow))} /> : null;
+}
+
+function TestRun({ workflow, version, dirty, sample, setSample }: Props) {
+  const mayOperate = useMay('operator');
+  const running = useMutation({
+    mutationFn: async () => {
+      const body = { workflowId: workflow?.id, version, context: objectOf(sample), tags: ['test'] } as never;
+      return (await got(api.POST('/api/workflow/execute', { body, params: { query: {} } }))) as {
+        executionId: string;
+      };
+    },
+  });
+  return (
+    <div className="test-run">
+      <div className="stack">
+        <label className="field">
+          <span>Sample context</span>
+          <textarea
+            className="input"
+            rows={6}
+            spellCheck={false}
+            value={sample}
+            onChange={(event) => setSample(event.target.value)}
+          />
+          <small>Expressions show their value for it while you type; a test run starts with it.</small>
+        </label>
+        <button
+          type="button"
+          className="button primary"
+          disabled={!workflow || dirty || !mayOperate || running.isPending}
+          onClick={() => running.mutate()}
+        >
+          Run version {version || '…'}
+        </button>
+        {(!workflow || dirty) && (
+          <small>Save it first: only what is saved can run, and it need not be active.</small>
+        )}
+        {running.error && <Problem error={running.error} />}
+      </div>
+      {running.data && <Result id={running.data.executionId} />}
+    </div>
+  );
+}
+
+function Result({ id }: { id: string }) {
+  const { data, refetch } = useQuery({
+    queryKey: ['execution', id],
+    queryFn: () => got(api.GET('/api/workflow/executions/{id}', { params: { path: { id } } })),
+  });
+  useLive(`/api/workflow/executions/${id}/events`, () => void refetch());
+  if (!data) return null;
+  return (
+    <div className="stack">
+      <p className="inline">
+        <Status of={data.status} /> <Took from={data.startedAt} to={data.completedAt} />
+        <Link href={`/executions/${id}`}>Watch it on the canvas</Link>
+      </p>
+      {data.error && <p className="error-words">{data.error.message}</p>}
+      {data.output !== null && <JsonTree name="output" value={data.output} open={1} />}
+    </div>
+  );
+}

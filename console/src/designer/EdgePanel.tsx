@@ -1,0 +1,129 @@
+import type { Edit } from '../graph/edit';
+import type { EdgeType, Flow, FlowEdge } from '../graph/flow';
+
+interface Props {
+  readonly flow: Flow;
+  readonly index: number;
+  readonly edit: (edit: Edit) => void;
+  readonly close: () => void;
+}
+
+const TYPES: readonly (readonly [EdgeType, string])[] = [
+  ['goto', 'always'],
+  ['conditional', 'if a condition holds, or not'],
+  ['switch', 'for one value of an expression'],
+];
+
+/** When this way is taken. */
+export function EdgePanel({ flow, index, edit, close }: Props) {
+  const edge = flow.edges[index];
+  if (!edge) return null;
+  const change = (changes: Partial<FlowEdge>) => edit({ kind: 'edge', index, edge: { ...edge, ...changes } });
+  return (
+    <div className="node-panel">
+      <header>
+        <div>
+          <h2 className="cut">
+            {edge.from} → {edge.to}
+          </h2>
+          <p className="quiet">When this way is taken</p>
+        </div>
+      </header>
+      <div className="form panel-body">
+        {edge.type === 'error' ? (
+          <p className="note">It is taken when {edge.from} fails for good.</p>
+        ) : (
+          <label className="field">
+            <span>Taken</span>
+            <select
+              className="input"
+              value={edge.type}
+              onChange={(event) => change(typed(event.target.value as EdgeType, edge))}
+            >
+              {TYPES.map(([type, says]) => (
+                <option key={type} value={type}>
+                  {says}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {edge.type === 'conditional' && (
+          <>
+            <label className="field">
+              <span>Condition</span>
+              <input
+                className="input mono"
+                value={edge.condition ?? ''}
+                onChange={(event) => change({ condition: event.target.value })}
+              />
+            </label>
+            <label className="field">
+              <span>Taken when it is</span>
+              <select
+                className="input"
+                value={String(edge.value !== false)}
+                onChange={(event) => change({ value: event.target.value === 'true' })}
+              >
+                <option value="true">true</option>
+                <option value="false">false</option>
+              </select>
+            </label>
+          </>
+        )}
+        {edge.type === 'switch' && (
+          <>
+            <label className="field">
+              <span>Expression</span>
+              <input
+                className="input mono"
+                value={edge.expression ?? ''}
+                onChange={(event) => change({ expression: event.target.value })}
+              />
+            </label>
+            <label className="field">
+              <span>Value</span>
+              <input
+                className="input"
+                disabled={edge.isDefault === true}
+                value={edge.isDefault ? '' : String(edge.value ?? '')}
+                onChange={(event) => change({ value: event.target.value })}
+              />
+            </label>
+            <label className="inline">
+              <input
+                type="checkbox"
+                className="choice"
+                checked={edge.isDefault === true}
+                onChange={(event) =>
+                  change(
+                    event.target.checked
+                      ? { isDefault: true, value: undefined }
+                      : { isDefault: false, value: '' },
+                  )
+                }
+              />
+              Otherwise: what fits no other value
+            </label>
+          </>
+        )}
+        <button
+          type="button"
+          className="button"
+          onClick={() => {
+            edit({ kind: 'remove', nodes: new Set(), edges: new Set([index]) });
+            close();
+          }}
+        >
+          Remove this way
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function typed(type: EdgeType, edge: FlowEdge): Partial<FlowEdge> {
+  if (type === 'conditional') return { type, condition: edge.condition ?? '#{true}', value: true };
+  if (type === 'switch') return { type, expression: edge.expression ?? '#{kind}', value: edge.value ?? '' };
+  return { type };
+}

@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { createContext, useContext, useDeferredValue, useRef, useState } from 'react';
+import { api, got, Refusal } from '../api/client';
+import { isObject, type JsonObject } from '../graph/flow';
+
+/** What expressions are tried on while they are typed. */
+export const Sample = createContext<JsonObject>({});
+
+interface Props {
+  readonly id: string;
+  readonly value: string;
+  readonly placeholder: string;
+  readonly long: boolean;
+  readonly change: (text: string) => void;
+}
+
+/** Text that may hold `#{…}`: completed from the sample, its value below while it is typed. */
+export function ExpressionInput({ id, value, placeholder, long, change }: Props) {
+  const field = useRef<HTMLTextAreaElement & HTMLInputElement>(null);
+  const [focused, setFocused] = useState(false);
+  const [caret, setCaret] = useState(0);
+  const [at, move] = useState(0);
+  const sample = useContext(Sample);
+  const offered = focused ? offers(value, caret, sample) : [];
+  const take = (name: string) => {
+    const begun = wordBefore(value, caret);
+    const now = value.slice(0, caret - begun.length) + name + value.slice(caret);
+    change(now);
+    const place = caret - begun.length + name.length;
+    requestAnimationFrame(() => field.current?.setSelectionRange(place, place));
+    setCaret(place);
+  };
+  const pressed = (event: React.KeyboardEvent) => {
+    if (!offered.length) return;
+    if (event.key === 'ArrowDown') move((at + 1) % offered.length);
+    else if (event.key === 'ArrowUp') move((at + offered.length - 1) % offered.length);
+    else if (event.key === 'Tab' || event.key === 'Enter') take(offered[at] ?? offered[0] ?? '');
+    else return;
+    event.preventDefault();
+  };
+  const Tag = long ? 'textarea' : 'input';
+  return (
+    <div className="expression">
+      <Tag
+        ref={field}
+        id={id}
+        className="input"
+        spellCheck={false}
+        autoComplete="off"
+        rows={long ? 4 : undefined}
+        value={value}
+        placeholder={placeholder}
+        aria-autocomplete="list"
+        onFocus={() => setFocused(true)}
+        onBlur={() => setFocused(false)}
+        onSelect={(event: React.SyntheticEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+          setCaret(event.currentTarget.selectionStart ?? 0)
+        }
+        onKeyDown={pressed}
+        onChange={(event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+          move(0);
+          setCaret(event.target.selectionStart ?? 0);
+          change(event.target.value);
+        }}
+      />
+      {offered.length > 0 && (
+        <ul className="offers" aria-label="Names in the sample">
+          {offered.map((name, index) => (
+            <li key={name}>
+              <button
+                type="button"
+                tabIndex={-1}
+                className={index === at ? 'chosen' : ''}
+                onMouseDown={(event) => {
+                  event.preventDefault();
+                  take(name);
+                }}
+              >
+                {name}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {focused && isWhole(value) && <Evaluated expression={value} />}
+    </div>
+  );
+}
+
+function Evaluated({ expression }: { expression: string }) {
+  const sample = useContext(Sample);
+  const settled = useDeferredValue(expression);
+  const { data, error } = useQuery({
+    queryKey: ['evaluated', settled, sample],
+    queryFn: () =>
+      got(api.POST('/api/expressions/evaluate', { body: { expression: settled, context: sample as never } })),
+    retry: false,
+    placeholderData: (before) => before,
+  });
+  if (error) {
+    const place = error instanceof Refusal ? error.errors[0] : undefined;
+    return (
+      <small className="error-words">
+        ✕ {place?.message ?? error.message}
+        {place?.column ? ` (column ${place.column})` : ''}
+      </small>
+    );
+  }
+  return data ? <small className="value">= {JSON.stringify(data.value)}</small> : null;
+}
+
+/** It has an expression, and each that was begun is ended. */
+function isWhole(text: string): boolean {
+  return /[#@$]\{/.test(text) && text.split('{').length === text.split('}').length;
+}
+
+function wordBefore(text: string, caret: number): string {
+  return /[A-Za-z_][\w]*$/.exec(text.slice(0, caret))?.[0] ?? '';
+}
+
+/** Names that fit where the caret is: those of the sample, or of what the path before it leads to. */
+function offers(text: string, caret: number, sample: JsonObject): string[] {
+  const before = text.slice(0, caret);
+  const open = Math.max(before.lastIndexOf('#{'), before.lastIndexOf('@{'), before.lastIndexOf('${'));
+  if (open < 0 || before.indexOf('}', open) >= 0) return [];
+  const path = /((?:[A-Za-z_]\w*\.)*)([A-Za-z_]\w*)?$/.exec(before.slice(open + 2));
+  const steps = (path?.[1] ?? '').split('.').filter(Boolean);
+  const begun = path?.[2] ?? '';
+  const here = steps.reduce<unknown>((value, step) => (isObject(value) ? value[step] : undefined), sample);
+  const names = isObject(here) ? Object.keys(here) : [];
+  return names.filter((name) => name.startsWith(begun) && name !== begun).slice(0, 8);
+}

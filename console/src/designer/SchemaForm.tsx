@@ -1,0 +1,300 @@
+import { useId, useState } from 'react';
+import { isObject, type JsonObject } from '../graph/flow';
+import { ExpressionInput } from './ExpressionInput';
+import { conditioned, isLong, kindOf, resolved, type Schema, titleOf } from './schema';
+
+interface Props {
+  readonly schema: Schema;
+  readonly root: Schema;
+  readonly value: JsonObject;
+  readonly change: (value: JsonObject) => void;
+  readonly leaveOut?: readonly string[];
+}
+
+const SHOWN = 4;
+
+/** A form from a JSON Schema: what is set or needed first, the rest behind a word. */
+export function SchemaForm({ schema, root, value, change, leaveOut = [] }: Props) {
+  const whole = conditioned(schema, value);
+  const names = Object.keys(whole.properties ?? {}).filter((name) => !leaveOut.includes(name));
+  const first = names.filter(
+    (name, index) => index < SHOWN || value[name] !== undefined || whole.required?.includes(name),
+  );
+  const others = names.filter((name) => !first.includes(name));
+  const field = (name: string) => (
+    <Field
+      key={name}
+      name={name}
+      schema={resolved(whole.properties?.[name] ?? {}, root)}
+      root={root}
+      needed={whole.required?.includes(name) ?? false}
+      value={value[name]}
+      change={(now) => change(set(value, name, now))}
+    />
+  );
+  return (
+    <div className="form">
+      {names.length === 0 && leaveOut.length === 0 && <p className="quiet">There is nothing to set.</p>}
+      {first.map(field)}
+      {others.length > 0 && <More label={`${others.length} more`}>{() => others.map(field)}</More>}
+    </div>
+  );
+}
+
+function set(value: JsonObject, name: string, now: unknown): JsonObject {
+  const { [name]: _, ...rest } = value;
+  return now === undefined ? rest : { ...value, [name]: now };
+}
+
+function More({ label, children }: { label: string; children: () => React.ReactNode }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <div className="more">
+      <button type="button" className="fold-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <span aria-hidden="true">{open ? '▾' : '▸'}</span> {label}
+      </button>
+      {open && <div className="form">{children()}</div>}
+    </div>
+  );
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly root: Schema;
+  readonly needed: boolean;
+  readonly value: unknown;
+  readonly change: (value: unknown) => void;
+}
+
+function Field(props: FieldProps) {
+  const { name, schema, needed, value } = props;
+  const id = useId();
+  const kind = kindOf(schema);
+  if (kind === 'group') return <Group {...props} />;
+  if (kind === 'records') return <Records {...props} />;
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {titleOf(name, schema)}
+        {needed && <span className="needed">needed</span>}
+      </label>
+      <Control id={id} kind={kind} {...props} value={value} />
+      {schema.description && <small>{plain(schema.description)}</small>}
+    </div>
+  );
+}
+
+function plain(text: string): string {
+  return text.replaceAll('`', '');
+}
+
+function Control({ id, kind, name, schema, value, change }: FieldProps & { id: string; kind: string }) {
+  const hint =
+    schema.default !== undefined
+      ? shown(schema.default)
+      : schema.examples?.length
+        ? shown(schema.examples[0])
+        : '';
+  switch (kind) {
+    case 'choice':
+      return <Choice id={id} schema={schema} value={value} change={change} />;
+    case 'switch':
+      return (
+        <select
+          id={id}
+          className="input"
+          value={String(value ?? '')}
+          onChange={(event) => change(switched(event.target.value))}
+        >
+          <option value="">
+            {schema.default === undefined ? 'not set' : `${schema.default ? 'yes' : 'no'} (default)`}
+          </option>
+          <option value="true">yes</option>
+          <option value="false">no</option>
+        </select>
+      );
+    case 'lines':
+      return <Lines id={id} value={value} change={change} />;
+    case 'map':
+    case 'any':
+      return <Anything id={id} hint={hint} value={value} change={change} object={kind === 'map'} />;
+    default:
+      return (
+        <ExpressionInput
+          id={id}
+          value={value === undefined ? '' : shown(value)}
+          placeholder={hint}
+          long={isLong(name, schema)}
+          change={(text) => change(scalar(text, kind === 'number' || Array.isArray(schema.type)))}
+        />
+      );
+  }
+}
+
+function Choice({
+  id,
+  schema,
+  value,
+  change,
+}: Pick<FieldProps, 'schema' | 'value' | 'change'> & { id: string }) {
+  return (
+    <select
+      id={id}
+      className="input"
+      value={value === undefined ? '' : String(value)}
+      onChange={(event) => change(event.target.value || undefined)}
+    >
+      <option value="">
+        {schema.default === undefined ? 'not set' : `${String(schema.default)} (default)`}
+      </option>
+      {schema.enum?.map((each) => (
+        <option key={String(each)} value={String(each)}>
+          {String(each)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function Lines({ id, value, change }: Pick<FieldProps, 'value' | 'change'> & { id: string }) {
+  const [text, type] = useState(() =>
+    Array.isArray(value) ? value.map(shown).join('\n') : value === undefined ? '' : shown(value),
+  );
+  return (
+    <textarea
+      id={id}
+      className="input"
+      rows={2}
+      placeholder="one on each line"
+      value={text}
+      onChange={(event) => {
+        type(event.target.value);
+        const lines = event.target.value.split('\n').filter((line) => line.trim());
+        change(lines.length ? lines : undefined);
+      }}
+    />
+  );
+}
+
+/** Text, or JSON where it reads as such. */
+function Anything({
+  id,
+  hint,
+  value,
+  change,
+  object,
+}: { id: string; hint: string; object: boolean } & Pick<FieldProps, 'value' | 'change'>) {
+  const [text, type] = useState(() => (value === undefined ? '' : shown(value)));
+  const [wrong, setWrong] = useState(false);
+  const typed = (now: string) => {
+    type(now);
+    const read = anything(now);
+    setWrong(read === BROKEN || (object && read !== undefined && !isObject(read) && !isExpression(read)));
+    if (read !== BROKEN) change(read);
+  };
+  return (
+    <>
+      <ExpressionInput
+        id={id}
+        value={text}
+        placeholder={hint}
+        long={object || text.includes('\n') || text.length > 40}
+        change={typed}
+      />
+      {wrong && (
+        <small className="error-words">
+          {object ? 'An object is expected: { … }' : 'This is no JSON yet.'}
+        </small>
+      )}
+    </>
+  );
+}
+
+function Group({ name, schema, root, value, change, needed }: FieldProps) {
+  const inner = isObject(value) ? value : {};
+  const [open, setOpen] = useState(value !== undefined && Object.keys(inner).length > 0);
+  return (
+    <fieldset>
+      <legend>
+        <button type="button" className="fold-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <span aria-hidden="true">{open ? '▾' : '▸'}</span> {titleOf(name, schema)}
+          {needed && <span className="needed">needed</span>}
+        </button>
+      </legend>
+      {open && (
+        <SchemaForm
+          schema={schema}
+          root={root}
+          value={inner}
+          change={(now) => change(Object.keys(now).length || needed ? now : undefined)}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+function Records({ name, schema, root, value, change, needed }: FieldProps) {
+  const records = Array.isArray(value) ? value : [];
+  const items = resolved(schema.items ?? {}, root);
+  const replace = (index: number, now: unknown) =>
+    change(records.map((each, at) => (at === index ? now : each)));
+  return (
+    <fieldset>
+      <legend>
+        {titleOf(name, schema)}
+        {needed && <span className="needed">needed</span>}
+      </legend>
+      {records.map((record, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: records have no names but their places
+        <div key={index} className="record">
+          <SchemaForm
+            schema={items}
+            root={root}
+            value={isObject(record) ? record : {}}
+            change={(now) => replace(index, now)}
+          />
+          <button
+            type="button"
+            className="button small"
+            onClick={() => change(records.filter((_, at) => at !== index))}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      <button type="button" className="button small" onClick={() => change([...records, {}])}>
+        Add one
+      </button>
+    </fieldset>
+  );
+}
+
+const BROKEN = Symbol('broken');
+
+function anything(text: string): unknown {
+  if (!text.trim()) return undefined;
+  if (!/^\s*[[{]/.test(text)) return scalar(text, true);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return BROKEN;
+  }
+}
+
+function scalar(text: string, numbers: boolean): unknown {
+  if (text === '') return undefined;
+  return numbers && /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+}
+
+function switched(text: string): boolean | undefined {
+  return text === '' ? undefined : text === 'true';
+}
+
+function isExpression(value: unknown): boolean {
+  return typeof value === 'string' && /^[#@$]\{/.test(value);
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, typeof value === 'object' ? 2 : 0);
+}

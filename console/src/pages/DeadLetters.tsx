@@ -1,0 +1,197 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { api, got, type Schemas } from '../api/client';
+import { useMay } from '../api/me';
+import { CopyId } from '../ui/CopyId';
+import { Dialog } from '../ui/Dialog';
+import { Empty } from '../ui/Empty';
+import { Choose } from '../ui/Filter';
+import { JsonTree } from '../ui/JsonTree';
+import type { Column } from '../ui/List';
+import { Listed } from '../ui/Listed';
+import { Page } from '../ui/Page';
+import { Reasoned } from '../ui/Reasoned';
+import { Status } from '../ui/Status';
+import { Time } from '../ui/Time';
+import { say } from '../ui/toasts';
+import { useFilters } from '../ui/useFilters';
+import { usePages } from '../ui/usePages';
+
+type Letter = Schemas['LetterItem'];
+type Action = 'redrive' | 'dismiss';
+const STATUSES: readonly Letter['status'][] = ['open', 'redriven', 'dismissed'];
+
+const COLUMNS: readonly Column<Letter>[] = [
+  { title: 'What went wrong', width: 'minmax(5rem, 2fr)', show: (row) => row.errorMessage || row.errorType },
+  { title: 'Status', width: '6.5rem', show: (row) => <Status of={row.status} /> },
+  { title: 'Kind', width: '6rem', show: (row) => row.kind, wide: true },
+  { title: 'From', width: 'minmax(5rem, 1fr)', show: (row) => row.source, wide: true },
+  { title: 'Key', width: '7rem', show: (row) => <CopyId id={row.key} />, wide: true },
+  { title: 'When', width: '6rem', show: (row) => <Time at={row.createdAt} /> },
+];
+
+export default function DeadLetters() {
+  const [filters, set] = useFilters();
+  const [open, setOpen] = useState<Letter | null>(null);
+  const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
+  const [action, act] = useState<Action | null>(null);
+  const mayOperate = useMay('operator');
+  const queries = useQueryClient();
+  const status = filters.status as Letter['status'] | undefined;
+  const pages = usePages(
+    ['dead-letters', status],
+    (cursor) => got(api.GET('/api/dead-letters', { params: { query: { status, cursor, limit: 100 } } })),
+    15_000,
+  );
+  const refresh = () => void queries.invalidateQueries({ queryKey: ['dead-letters'] });
+  return (
+    <Page
+      title="Dead letters"
+      actions={
+        chosen.size > 0 && (
+          <>
+            <span className="quiet">{chosen.size} selected</span>
+            <button type="button" className="button small" onClick={() => act('redrive')}>
+              Redrive
+            </button>
+            <button type="button" className="button small" onClick={() => act('dismiss')}>
+              Dismiss
+            </button>
+          </>
+        )
+      }
+      filters={
+        <Choose
+          label="Status"
+          value={status ?? ''}
+          options={STATUSES}
+          set={(value) => set({ status: value })}
+        />
+      }
+    >
+      <Listed
+        label="Dead letters"
+        pages={pages}
+        columns={COLUMNS}
+        keyOf={(row) => String(row.id)}
+        onOpen={setOpen}
+        {...(mayOperate ? { chosen, choose } : {})}
+        empty={
+          <Empty title="Nothing has failed for good">
+            <p className="quiet">
+              What cannot be brought to its end lies here until somebody tries it again or lets it be.
+            </p>
+          </Empty>
+        }
+      />
+      {open && (
+        <OneLetter
+          letter={open}
+          close={() => {
+            setOpen(null);
+            refresh();
+          }}
+        />
+      )}
+      {action && (
+        <Reasoned
+          title={`${action === 'redrive' ? 'Redrive' : 'Dismiss'} ${chosen.size} letters`}
+          what={
+            action === 'redrive'
+              ? `What these ${chosen.size} letters are about is tried again, each where it failed.`
+              : `These ${chosen.size} letters are let be: nothing is tried again.`
+          }
+          verb={`${action} ${chosen.size}`}
+          close={() => act(null)}
+          act={async (reason) => {
+            const ids = [...chosen].map(Number);
+            const job = await got(
+              api.POST('/api/dead-letters/bulk', { body: { action, ids, reason } as never }),
+            );
+            say(`${action}: ${job.total} under way`);
+            choose(new Set());
+            refresh();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function OneLetter({ letter, close }: { letter: Letter; close: () => void }) {
+  const [action, act] = useState<Action | null>(null);
+  const mayOperate = useMay('operator');
+  return (
+    <Dialog open close={close} title="Dead letter" wide>
+      <div className="stack">
+        <div className="problem">
+          <p>
+            <span aria-hidden="true">✕ </span>
+            {letter.errorMessage}
+          </p>
+          <p>
+            <code>{letter.errorType}</code>
+          </p>
+        </div>
+        <dl className="facts">
+          <dt>From</dt>
+          <dd>{letter.source}</dd>
+          <dt>Key</dt>
+          <dd>
+            <CopyId id={letter.key} whole />
+          </dd>
+          <dt>When</dt>
+          <dd>
+            <Time at={letter.createdAt} />
+          </dd>
+          <dt>Status</dt>
+          <dd>
+            <Status of={letter.status} />
+          </dd>
+        </dl>
+        <h3>What it is about</h3>
+        <JsonTree value={letter.value} />
+        <h3>Attempts</h3>
+        <JsonTree value={letter.attempts} />
+        <p className="inline">
+          {letter.kind === 'execution' && (
+            <Link className="button" href={`/executions/${letter.key}`}>
+              Open the execution
+            </Link>
+          )}
+          {mayOperate && letter.status === 'open' && (
+            <>
+              <button type="button" className="button primary" onClick={() => act('redrive')}>
+                Redrive
+              </button>
+              <button type="button" className="button" onClick={() => act('dismiss')}>
+                Dismiss
+              </button>
+            </>
+          )}
+        </p>
+      </div>
+      {action && (
+        <Reasoned
+          title={action === 'redrive' ? 'Try it again' : 'Let it be'}
+          what={
+            action === 'redrive'
+              ? 'It goes on where it failed; what was done before is not done again.'
+              : 'Nothing is tried again. The letter stays readable.'
+          }
+          verb={action === 'redrive' ? 'Redrive' : 'Dismiss'}
+          close={() => act(null)}
+          act={async (reason) => {
+            const params = { path: { id: letter.id } };
+            if (action === 'redrive')
+              await got(api.POST('/api/dead-letters/{id}/redrive', { params, body: { reason } }));
+            else await got(api.POST('/api/dead-letters/{id}/dismiss', { params, body: { reason } }));
+            say(action === 'redrive' ? 'It is tried again' : 'Dismissed');
+            close();
+          }}
+        />
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,136 @@
+"""What holds of every page: no complaint, nothing that keeps people out, nothing from elsewhere."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from browser_flows import FAILING, WAITING, started
+from console_for_tests import Desk
+from servers import Server
+
+pytestmark = pytest.mark.browser
+
+PAGES = [
+    "/workflows",
+    "/schedules",
+    "/triggers",
+    "/executions",
+    "/waits",
+    "/approvals",
+    "/dead-letters",
+    "/instances",
+]
+SCRIPT = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def lived_in(server: Server) -> dict[str, str]:
+    """Something on every page: and hostile names on all of it."""
+    asks = {
+        "workflow": {
+            "key": "asking",
+            "name": f"Asking {SCRIPT}",
+            "schedule": {"type": "CRON", "expression": "0 9 * * *"},
+            "nodes": [
+                {"type": "TRIGGER", "config": {"triggerType": "event", "triggerEventName": SCRIPT}},
+                {"id": "ask", "type": "APPROVAL", "config": {"title": SCRIPT, "message": SCRIPT}},
+            ],
+        }
+    }
+    for document in (asks, WAITING, FAILING):
+        assert server.call("POST", "/api/workflow", document)[0] == 201
+    return {key: started(server, key, {"note": SCRIPT}) for key in ("asking", "waiting", "failing")}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    open_desk: object, server: Server, lived_in: dict[str, str], axe: str, scheme: str
+) -> None:
+    desk: Desk = open_desk(server, scheme)  # type: ignore[operator]  # a fixture is a plain function
+    found: dict[str, list[str]] = {}
+    further = ["/workflows/new", "/workflows/waiting", f"/executions/{lived_in['waiting']}"]
+    for path in PAGES + further:
+        desk.open(path)
+        expect(desk.page.locator("main .list, main .node, main .canvas-hint").first).to_be_visible()
+        found[path] = desk.findings(axe)
+    assert {path: each for path, each in found.items() if each} == {}
+
+
+def test_stored_script_is_shown_as_text(desk: Desk, lived_in: dict[str, str]) -> None:
+    for path in ("/workflows", "/approvals", "/triggers", f"/executions/{lived_in['failing']}"):
+        desk.open(path)
+        desk.see(re.compile("onerror=alert"))
+        assert "taken" not in desk.page.title()
+    desk.page.get_by_role("tab", name="Context").click()
+    desk.see(re.compile("onerror=alert"))
+
+
+def test_the_first_page_is_light_and_the_designer_comes_when_it_is_asked_for(
+    desk: Desk, server: Server
+) -> None:
+    desk.open("/workflows")
+    expect(desk.page.get_by_role("table", name="Workflows")).to_be_visible()
+    sizes: dict[str, int] = desk.page.evaluate(
+        "Object.fromEntries(performance.getEntriesByType('resource')"
+        ".filter(each => each.name.includes('/assets/')).map(each => [each.name, each.encodedBodySize]))"
+    )
+    assert sum(sizes.values()) < 300 * 1024
+    assert not [name for name in sizes if "Designer" in name or "Canvas" in name]
+
+
+def test_the_policy_allows_no_script_or_style_but_its_own(desk: Desk) -> None:
+    answer = desk.page.goto(f"{desk.base}/console/")
+    assert answer is not None
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    assert "script-src 'self';" in policy
+    files = desk.page.eval_on_selector_all("script, link", "all => all.map(each => each.src || each.href)")
+    assert files
+    assert all(str(each).startswith(f"{desk.base}/console/assets/") for each in files)
+
+
+def test_a_browser_is_led_to_the_console_and_a_file_may_be_kept_for_ever(desk: Desk) -> None:
+    desk.page.goto(desk.base)
+    expect(desk.page).to_have_url(re.compile("/console/workflows$"))
+    script = desk.page.locator("script[type=module]").get_attribute("src")
+    answer = desk.page.request.get(f"{desk.base}{script}")
+    assert "immutable" in answer.headers["cache-control"]
+
+
+def test_the_palette_finds_a_workflow_and_goes_there(desk: Desk, lived_in: dict[str, str]) -> None:
+    desk.open("/executions")
+    desk.press("Find or do", exact=False)
+    desk.page.get_by_role("combobox").fill("waiti")
+    expect(desk.page.get_by_role("option", name=re.compile("Workflow.*Waiting"))).to_be_visible()
+    desk.page.keyboard.press("Enter")
+    expect(desk.page).to_have_url(re.compile("/console/workflows/waiting$"))
+
+
+def test_a_page_is_found_again_with_its_filters(desk: Desk, lived_in: dict[str, str]) -> None:
+    desk.open("/executions")
+    desk.page.get_by_label("Status").select_option("FAILED")
+    expect(desk.page).to_have_url(re.compile("status=FAILED"))
+    desk.page.reload()
+    expect(desk.page.get_by_label("Status")).to_have_value("FAILED")
+    expect(desk.page.locator(".rows > .row")).to_have_count(1)
+
+
+def test_of_a_long_list_only_what_is_in_sight_exists(desk: Desk, server: Server) -> None:
+    server.call(
+        "POST", "/api/workflow", {"workflow": {"key": "many", "name": "Many", "nodes": [{"type": "NOOP"}]}}
+    )
+    assert server.call("POST", "/api/workflow/execute/batch", [{"key": "many"}] * 600)[0] == 202
+    desk.open("/executions?workflow=many")
+    rows = desk.page.locator(".rows > .row")
+    expect(rows.first).to_be_visible()
+    seen: set[str] = set()
+    for _ in range(60):
+        desk.page.locator(".list").evaluate("list => list.scrollBy(0, 2000)")
+        last = rows.last.get_attribute("aria-rowindex") or ""
+        seen.add(last)
+        assert rows.count() < 80
+        if last == "601":
+            break
+        desk.page.wait_for_timeout(50)
+    assert "601" in seen

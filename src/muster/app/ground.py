@@ -78,7 +78,7 @@ async def opened_ground(settings: Settings, machine: Clock, ids: Ids | None) -> 
         ground = Ground(
             settings, database, clock, ids, committer, starts, receipts, bus, registry, messages, lookout
         )
-        if ground.has_engine:
+        if set(settings.roles) - {"web"}:
             await stack.enter_async_context(_looking(lookout))
         yield ground
 

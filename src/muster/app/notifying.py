@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from muster.app.ground import Ground
+from muster.engine.lookout import SELDOM, Sight
 from muster.engine.ports import NotWritten
 from muster.engine.triggering import Event, Startable, Triggering
 from muster.kit.clock import Clock
@@ -21,7 +22,6 @@ from muster.watch.notifying import Incident, Notifying
 
 # How long an incident gathers alerts before anybody is told of it.
 WAIT = timedelta(seconds=3)
-LOOK_EVERY = 1.0
 TROUBLE = (Unavailable, CommitUnknown, NotWritten)
 # What alerts are called where a trigger asks for the name of its event.
 EVENT = "alert"
@@ -35,11 +35,13 @@ Listeners = Callable[[str], Awaitable[Sequence[Startable]]]
 async def notifying(
     ground: Ground, triggering: Triggering, listeners: Listeners, wait: timedelta = WAIT
 ) -> AsyncIterator[None]:
-    """Look at alerts every second until the end of the block."""
+    """Look at alerts, when there are any, until the end of the block."""
     tell = partial(start_workflows, triggering, listeners, ground.clock)
     database = ground.database
-    notifying = Notifying(IncidentRepository(database), AlertRepository(database), tell, wait, LOOK_EVERY)
-    running = asyncio.create_task(Loop("alerts", notifying.look, TROUBLE).run())
+    notifying = Notifying(IncidentRepository(database), AlertRepository(database), tell, wait, SELDOM)
+    loop = Loop("alerts", notifying.look, TROUBLE)
+    ground.lookout.watch(Sight.ALERTS, loop.wake)
+    running = asyncio.create_task(loop.run())
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from muster.app.ground import Ground
 from muster.app.passes import TROUBLE, making
 from muster.app.publishing_metrics import PublishingMetrics, counting_outbox
 from muster.engine.bus import BusAway
+from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
 from muster.engine.publishing import StreamPublisher
 from muster.kit.loop import Loop
@@ -46,6 +47,7 @@ async def publishing(ground: Ground, senders: Senders | None = None) -> AsyncIte
                 work = await stack.enter_async_context(_leasing(ground, stream, metrics, senders))
             loop = Loop(f"outbox {stream}", work.work, AWAY)
             ground.written.hear(stream, loop.wake)
+            ground.lookout.watch(Sight.OUTBOX, loop.wake)
             loops.append(loop)
         await stack.enter_async_context(making(loops, LEAVE_SECONDS))
         yield
@@ -55,7 +57,7 @@ def _draining(
     ground: Ground, bus: EmbeddedBus, stream: Stream, metrics: PublishingMetrics, senders: Senders | None
 ) -> StreamDraining:
     batch_size = ground.settings.publisher.batch_size
-    return StreamDraining(stream, ground.database, bus.tell, metrics, batch_size, senders)
+    return StreamDraining(stream, ground.database, bus.tell, metrics, batch_size, senders, SELDOM)
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from muster.app.watch_metrics import WatchMetrics
 from muster.definitions.limits import Limits
 from muster.engine.bus import BusAway, Handler, dead_letter_topic
 from muster.engine.consuming import Consumer
+from muster.engine.lookout import AHEAD, SELDOM, Sight
 from muster.kit.loop import Loop
 from muster.store.bus_leases import subscribed_topics
 from muster.store.committer import GroupCommitter
@@ -100,7 +101,7 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         if Stage.INGEST in stages:
             await stack.enter_async_context(_present(ground, consumers[0]))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
-            await stack.enter_async_context(_firing(settings, due, metrics))
+            await stack.enter_async_context(_firing(ground, due, metrics))
 
         def retire() -> None:
             for consumer in consumers:
@@ -225,26 +226,43 @@ def _waits_for_lag(presence: Presence) -> bool:
 
 
 @asynccontextmanager
-async def _firing(settings: Settings, due: DueExpectations, metrics: WatchMetrics) -> AsyncIterator[None]:
-    most, pause = settings.ruleengine.scheduler_poll_limit, settings.ruleengine.scheduler_interval_ms / 1_000
+async def _firing(ground: Ground, due: DueExpectations, metrics: WatchMetrics) -> AsyncIterator[None]:
+    rules, now = ground.settings.ruleengine, asyncio.get_running_loop().time
+    most, pause, near = rules.scheduler_poll_limit, rules.scheduler_interval_ms / 1_000, now()
 
     async def fire() -> float:
+        """As often as is set, while something is due soon."""
         fired = await due.fire(most)
         metrics.fired(fired)
-        return 0.0 if fired else pause
+        if fired:
+            return 0.0
+        return pause if now() < near else max(pause, SELDOM)
+
+    def seen() -> None:
+        nonlocal near
+        near = now() + AHEAD.total_seconds()
+        fires.wake()
 
     async def abandon() -> float:
         abandoned = await due.abandon(most)
         metrics.abandoned(abandoned)
         return 0.0 if abandoned else ABANDON_EVERY
 
-    async with _looping("misses", fire), _looping("abandoned misses", abandon):
+    fires = Loop("misses", fire, (*TROUBLE, BusAway))
+    ground.lookout.watch(Sight.MISSES, seen)
+    async with _running(fires), _looping("abandoned misses", abandon):
         yield
 
 
 @asynccontextmanager
 async def _looping(name: str, work: Callable[[], Awaitable[float]]) -> AsyncIterator[None]:
-    running = asyncio.create_task(Loop(name, work, (*TROUBLE, BusAway)).run())
+    async with _running(Loop(name, work, (*TROUBLE, BusAway))):
+        yield
+
+
+@asynccontextmanager
+async def _running(loop: Loop) -> AsyncIterator[None]:
+    running = asyncio.create_task(loop.run())
     try:
         yield
     finally:

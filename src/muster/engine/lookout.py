@@ -27,6 +27,9 @@ class Sight(StrEnum):
     JOBS = "bulk jobs"
     KEYS = "business keys"
     REFUSED = "refused commands"
+    OUTBOX = "messages in the outbox"
+    MISSES = "expectations"
+    ALERTS = "alerts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +50,13 @@ class Lookout:
 
     def __init__(self, sights: Sights) -> None:
         self._sights = sights
-        self._wakes: dict[Sight, Callable[[], None]] = {}
+        self._wakes: dict[Sight, list[Callable[[], None]]] = {}
         self._topics: frozenset[str] = frozenset()
         self._wakes_for_topics: list[Callable[[], None]] = []
 
     def watch(self, sight: Sight, wake: Callable[[], None]) -> None:
         """From now on `wake` hears when there is something, shortly before it is due."""
-        self._wakes[sight] = wake
+        self._wakes.setdefault(sight, []).append(wake)
 
     def watch_topics(self, wake: Callable[[], None]) -> None:
         """From now on `wake` hears when other topics are wanted than before."""
@@ -63,7 +66,7 @@ class Lookout:
         """Look once; when to look again."""
         seen = await self._sights.look()
         for sight, left in seen.left.items():
-            if left <= AHEAD and (wake := self._wakes.get(sight)):
+            for wake in self._wakes.get(sight, ()) if left <= AHEAD else ():
                 wake()
         if seen.topics != self._topics:
             self._topics = seen.topics

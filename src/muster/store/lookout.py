@@ -2,10 +2,23 @@
 
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, literal, null, select, type_coerce, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    type_coerce,
+    union_all,
+)
 
 from muster.engine.bulk import JobStatus
 from muster.engine.lookout import Seen, Sight
+from muster.engine.outbox import Stream
+from muster.model.watching import AlertState
 from muster.store.business_keys import MEETING
 from muster.store.claims import NEXT_DUE, NEXT_LEASE_END
 from muster.store.command_sending import REFUSED
@@ -13,17 +26,32 @@ from muster.store.commands import K
 from muster.store.database import Database
 from muster.store.dialect import utc_now
 from muster.store.schedules import next_run
-from muster.store.tables import bulk_job, reply_topic, wait_topic, workflow_execution
+from muster.store.tables import (
+    alert,
+    bulk_job,
+    expectation,
+    incident,
+    outbox_message,
+    reply_topic,
+    wait_topic,
+    workflow_execution,
+)
 from muster.store.triggers import WANTED_TOPICS
 from muster.store.types import UtcTime
+from muster.store.watch_due import PENDING
+from muster.watch.notifying import IncidentState
 
-E, B = workflow_execution.c, bulk_job.c
+E, B, M, X, A = workflow_execution.c, bulk_job.c, outbox_message.c, expectation.c, alert.c
 NOW, TOPIC = "now", "topic"
 NO_TIME = type_coerce(null(), UtcTime)
 
 
 def _next(sight: str, time: Any) -> Select[Any]:
     return select(literal(sight).label("sight"), literal("").label("topic"), time.label("due"))
+
+
+def _waits_in(stream: Stream) -> ColumnElement[bool]:
+    return select(M.id).where(M.stream == stream.value, M.seq.is_(None), M.published_at.is_(None)).exists()
 
 
 LOOK = union_all(
@@ -37,6 +65,18 @@ LOOK = union_all(
     ),
     _next(Sight.KEYS, utc_now()).where(MEETING.exists()),
     _next(Sight.REFUSED, utc_now()).where(select(K.id).where(REFUSED).exists()),
+    _next(Sight.OUTBOX, utc_now()).where(or_(*(_waits_in(stream) for stream in Stream))),
+    _next(Sight.MISSES, select(X.due_at).where(PENDING).order_by(X.due_at).limit(1).scalar_subquery()),
+    # While an incident is open somebody has to see when it is over, and whom to tell.
+    _next(Sight.ALERTS, utc_now()).where(
+        or_(
+            select(A.id).where(A.incident_id.is_(None)).exists(),
+            select(incident.c.id).where(incident.c.state == IncidentState.OPEN.value).exists(),
+            select(A.id)
+            .where(A.state == AlertState.SUPPRESSED.value, A.suppressed_until <= utc_now())
+            .exists(),
+        )
+    ),
     select(literal(TOPIC), wait_topic.c.topic, NO_TIME),
     select(literal(TOPIC), reply_topic.c.topic, NO_TIME),
     select(literal(TOPIC), WANTED_TOPICS.subquery().c.topic, NO_TIME),

@@ -43,7 +43,9 @@ class StreamDraining:
         observer: PublishingObserver,
         batch_size: int,
         senders: Senders | None = None,
+        look_every: float = LOOK_EVERY,
     ) -> None:
+        self._look_every = look_every
         self._stream, self._database, self._tell = stream, database, tell
         self._observer, self._batch_size, self._senders = observer, batch_size, senders or Nobody()
 
@@ -55,7 +57,7 @@ class StreamDraining:
             if drained.refused:
                 self._observer.refused(self._stream, drained.refused)
             self._observer.published(self._stream, drained.published)
-        return LOOK_EVERY
+        return self._look_every
 
     async def _is_waiting(self) -> bool:
         """Asked first, without a lock: mostly there is nothing to do."""

@@ -78,6 +78,7 @@ class WatchHouse:
         name: str = "here",
         stages: Sequence[Stage] = EVERY_STAGE,
         wanted: Sequence[str] = (),
+        grace: timedelta = timedelta(minutes=1),
     ) -> None:
         self.database = database
         self.committers = [GroupCommitter(database), GroupCommitter(database)]
@@ -85,7 +86,7 @@ class WatchHouse:
         topics = TopicNames()
         self.feed = EventFeed(database, self.committers, Rules(graphs), stages, topics, lambda: wanted)
         self.due = DueExpectations(
-            database, graphs, name, stages, topics, lambda: wanted, timedelta(minutes=1), timedelta(days=7)
+            database, graphs, name, stages, topics, lambda: wanted, grace, timedelta(days=7)
         )
 
     async def watch(self, document: dict[str, Any] | None = None) -> int:

@@ -24,6 +24,7 @@ from muster.store.watch_feed import EventFeed
 from muster.store.watch_presence import IngestPresence
 from muster.store.watch_rules import Rules
 from muster.store.watch_stages import AggregateStage, AlertStage
+from muster.store.watch_starts import ExpectedStarts
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
 from muster.watch.intake import Intake, TopicIntake
@@ -34,6 +35,8 @@ from muster.watch.stages import Stage
 BEAT_EVERY = 2.0
 ABANDON_EVERY = 60.0
 LOOK_AGAIN = 1.0
+LOOK_FOR_STARTS, LOOK_FOR_FIRST = 5.0, 10.0
+STARTS_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,7 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
             await stack.enter_async_context(_present(ground, consumers[0]))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
+            await stack.enter_async_context(_expecting(ExpectedStarts(database, graphs, stages)))
 
         def retire() -> None:
             for consumer in consumers:
@@ -251,6 +255,20 @@ async def _firing(ground: Ground, due: DueExpectations, metrics: WatchMetrics) -
     fires = Loop("misses", fire, (*TROUBLE, BusAway))
     ground.lookout.watch(Sight.MISSES, seen)
     async with _running(fires), _looping("abandoned misses", abandon):
+        yield
+
+
+@asynccontextmanager
+async def _expecting(starts: ExpectedStarts) -> AsyncIterator[None]:
+    """Expect runs to begin by the clock, until the end of the block."""
+
+    async def look() -> float:
+        return LOOK_FOR_STARTS if await starts.look() else LOOK_FOR_FIRST
+
+    async def begin() -> float:
+        return 0.0 if await starts.open(STARTS_AT_ONCE) else LOOK_AGAIN
+
+    async with _looping("expected starts", look), _looping("starts that are due", begin):
         yield
 
 

@@ -22,6 +22,7 @@ from muster.store.watch_alerts import write_alerts
 from muster.store.watch_counts import Tally
 from muster.store.watch_presence import read_presence
 from muster.store.watch_runs import change_expectations, change_runs, with_expectations
+from muster.store.watch_starts import has_begun
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.alerts import Step
 from muster.watch.evaluate import abandon, miss, trigger_of
@@ -80,7 +81,11 @@ class DueExpectations:
         for run in runs:
             due = [each for each in run.expectations if _is_due(each, at, held_back)]
             for each in sorted(due, key=lambda each: (each.due_at, each.id)):
-                report.missed(run, each)
+                # It was to begin at all, and it did, under a key of its own.
+                if not each.source and has_begun(connection, run, each.target):
+                    report.begun(run, each)
+                else:
+                    report.missed(run, each)
         report.write(connection)
         return len(report.changed)
 
@@ -170,6 +175,13 @@ class _Report:
         trigger = trigger_of(run, each.target, each.severity, AlertReason.EXPECTED_MISSED, self._at)
         self._steps[trigger.dedupe_key].append(trigger)
         self._tell(run, each, trigger)
+
+    def begun(self, run: Run, each: Expectation) -> None:
+        each.status, each.cleared_at = ExpectationStatus.CLEARED, self._at
+        run.finished_at = run.updated_at = self._at
+        self._note(run, each)
+        change = {each.target: -1}
+        self._tally.add(run.version_id, run.group_hash, each.target, self._at, in_flight=change)
 
     def abandoned(self, run: Run, each: Expectation) -> None:
         abandon(run, each, self._at)

@@ -1,0 +1,145 @@
+"""Start nodes that are expected to begin a run by the clock: each occurrence makes one expectation, whoever
+looks."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, exists, select, update
+
+from muster.model.watching import Run
+from muster.model.workflow import WorkflowKind, WorkflowStatus
+from muster.store.database import Database
+from muster.store.dialect import insert_new, now
+from muster.store.tables import expected_start, stage_aggregate, stage_group, workflow, workflow_version
+from muster.store.watch_counts import Tally, minute_of
+from muster.store.watch_ids import reserve
+from muster.store.watch_rules import EXPECTATION_IDS, GROUP_KEY, RUN_IDS
+from muster.store.watch_runs import add_expectations, add_runs, lock_latest
+from muster.store.watched_graphs import WatchedGraphs
+from muster.watch.stages import Stage
+from muster.watch.starts import Occurrence, expected_run, next_start, occurrence
+
+A = stage_aggregate.c
+G = stage_group.c
+S = expected_start.c
+V = workflow_version.c
+W = workflow.c
+KEY = ("workflow_version_id", "node_key")
+_ACTIVE = select(W.active_version_id).where(
+    W.kind == WorkflowKind.WATCHED.value,
+    W.status == WorkflowStatus.ACTIVE.value,
+    W.active_version_id.is_not(None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedStarts:
+    database: Database
+    graphs: WatchedGraphs
+    stages: Collection[Stage]
+
+    async def look(self) -> int:
+        """See to it that every start node with a timetable is waited for, and none of earlier versions; how
+        many there are."""
+        return await self.database.write(self._look)
+
+    async def open(self, most: int) -> int:
+        """Expect what is to begin by now; how many occurrences came."""
+        return await self.database.write(lambda connection: self._open(connection, most))
+
+    def _look(self, connection: Connection) -> int:
+        at, active = now(connection), set(connection.scalars(_ACTIVE))
+        self.graphs.load(connection, active)
+        wanted = {
+            (version_id, node.key): next_start(node.expect_start, at)
+            for version_id in active
+            if self.graphs.has(version_id)
+            for node in self.graphs.graph(version_id).nodes
+            if node.expect_start is not None
+        }
+        there = {
+            (row.workflow_version_id, row.node_key) for row in connection.execute(select(expected_start))
+        }
+        rows = [
+            {"workflow_version_id": version_id, "node_key": node, "next_at": first}
+            for (version_id, node), first in sorted(wanted.items())
+            if first is not None and (version_id, node) not in there
+        ]
+        insert_new(connection, expected_start, rows, KEY)
+        for version_id, node in there - wanted.keys():
+            gone = (S.workflow_version_id == version_id, S.node_key == node)
+            connection.execute(delete(expected_start).where(*gone))
+        return len(wanted)
+
+    def _open(self, connection: Connection, most: int) -> int:
+        at = now(connection)
+        due = select(expected_start).where(S.next_at <= at).order_by(S.next_at).limit(most)
+        rows = connection.execute(due.with_for_update(skip_locked=True)).all()
+        self.graphs.load(connection, {row.workflow_version_id for row in rows})
+        tally = Tally()
+        for row in rows:
+            self._expect(connection, row, tally)
+        if Stage.AGGREGATE in self.stages:
+            tally.write(connection)
+        return len(rows)
+
+    def _expect(self, connection: Connection, row: Row[Any], tally: Tally) -> None:
+        version_id, node = row.workflow_version_id, row.node_key
+        mine = (S.workflow_version_id == version_id, S.node_key == node)
+        found = self.graphs.graph(version_id).by_key.get(node) if self.graphs.has(version_id) else None
+        expected = None if found is None else found.expect_start
+        when = None if expected is None else occurrence(node, expected, row.next_at)
+        if when is None or when.next is None:
+            connection.execute(delete(expected_start).where(*mine))
+        else:
+            # What was missed while nobody was there is expected once: the latest.
+            following = next_start(expected, max(now(connection), row.next_at)) if expected else None
+            connection.execute(update(expected_start).where(*mine).values(next_at=following or when.next))
+        if when is not None:
+            self._begin(connection, version_id, node, when, tally)
+
+    def _begin(
+        self, connection: Connection, version_id: int, node: str, when: Occurrence, tally: Tally
+    ) -> None:
+        last = lock_latest(connection, [(version_id, when.key)]).get((version_id, when.key))
+        if last is not None and (last.finished_at is None or last.started_at >= when.since):
+            return  # it has begun already
+        tenant = connection.scalar(
+            select(W.institute_id)
+            .join_from(workflow_version, workflow, W.id == V.workflow_id)
+            .where(V.id == version_id)
+        )
+        run = expected_run(
+            reserve(connection, RUN_IDS, 1) - 1,
+            reserve(connection, EXPECTATION_IDS, 1) - 1,
+            version_id,
+            tenant or "",
+            node,
+            when,
+            now(connection),
+        )
+        run.number = 1 if last is None else last.number + 1
+        add_runs(connection, [run])
+        add_expectations(connection, run.expectations)
+        group = {
+            "workflow_version_id": version_id,
+            "group_dim_hash": run.group_hash,
+            "group_dims": None,
+            "created_at": run.updated_at,
+        }
+        insert_new(connection, stage_group, [group], GROUP_KEY)
+        tally.add(version_id, run.group_hash, node, run.updated_at, in_flight={node: 1})
+
+
+def has_begun(connection: Connection, run: Run, node: str) -> bool:
+    """Whether any run of its version began at a node since this one was to."""
+    found = exists().where(
+        G.workflow_version_id == run.version_id,
+        A.workflow_version_id == run.version_id,
+        A.group_dim_hash == G.group_dim_hash,
+        A.node_key == node,
+        A.bucket_start >= minute_of(run.started_at),
+        A.completed > 0,
+    )
+    return bool(connection.scalar(select(found)))

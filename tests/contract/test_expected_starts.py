@@ -1,0 +1,95 @@
+"""Runs that are to begin by the clock: expected once for each occurrence, and missed where none begins."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from muster.store.database import Database
+from muster.store.tables import expected_start
+from muster.store.watch_starts import ExpectedStarts
+from watch_house import EVERY_STAGE, WatchHouse, event
+
+
+@pytest.fixture
+async def house(database: Database) -> AsyncIterator[WatchHouse]:
+    made = WatchHouse(database)
+    yield made
+    await made.close()
+
+
+def document(**expected: Any) -> dict[str, Any]:
+    start = {"cron": "0 6 * * *", **expected}
+    return {
+        "name": "Files",
+        "key": "files",
+        "graph": {
+            "nodes": [
+                {"key": "file", "eventType": "FILE_CAME", "start": True, "expectStart": start},
+                {"key": "read", "eventType": "FILE_READ"},
+            ],
+            "edges": [{"from": "file", "to": "read", "maxLatencySec": 3_600}],
+        },
+    }
+
+
+async def six_has_come(house: WatchHouse) -> tuple[ExpectedStarts, datetime]:
+    """Wait for the occurrences, and move the next one to the last six o'clock there was."""
+    starts = ExpectedStarts(house.database, house.due.graphs, EVERY_STAGE)
+    assert await starts.look() == 1
+    today = datetime.now(UTC).replace(hour=6, minute=0, second=0, microsecond=0)
+    six = today if today <= datetime.now(UTC) else today - timedelta(days=1)
+    moved = update(expected_start).values(next_at=six)
+    await house.database.write(lambda connection: connection.execute(moved))
+    return starts, six
+
+
+async def test_a_run_that_never_begins_is_missed(house: WatchHouse) -> None:
+    await house.watch(document(key="in-{date}"))
+    starts, six = await six_has_come(house)
+    assert await starts.open(10) == 1
+    assert await starts.open(10) == 0
+    [run] = await house.runs()
+    assert run["correlation_key"] == f"in-{six.date()}"
+    assert await house.totals() == {"file": (1, 0, 0, 0)}
+    assert await house.due.fire(10) == 1
+    [alert] = await house.alerts()
+    assert (alert["reason"], alert["node_key"]) == ("EXPECTED_MISSED", "file")
+    await house.take(event("FILE_CAME", run["correlation_key"], datetime.now(UTC)))
+    assert (await house.totals())["file"] == (0, 1, 1, 0)
+    assert (await house.totals())["read"] == (1, 0, 0, 0)
+    assert [each["state"] for each in await house.alerts()] == ["resolved"]
+
+
+async def test_one_that_has_begun_is_not_expected(house: WatchHouse) -> None:
+    await house.watch(document(key="in-{date}"))
+    starts, six = await six_has_come(house)
+    await house.take(event("FILE_CAME", f"in-{six.date()}", six - timedelta(minutes=5)))
+    assert await starts.open(10) == 1
+    assert [each["to_node_key"] for each in await house.expectations()] == ["read"]
+
+
+@pytest.mark.parametrize("came", [True, False])
+async def test_without_a_key_any_beginning_will_do(house: WatchHouse, came: bool) -> None:
+    await house.watch(document())
+    starts, six = await six_has_come(house)
+    assert await starts.open(10) == 1
+    if came:
+        await house.take(event("FILE_CAME", "whatever", six - timedelta(minutes=5)))
+    await house.due.fire(10)
+    [start] = [each for each in await house.expectations() if each["from_node_key"] == ""]
+    assert start["status"] == ("cleared" if came else "fired")
+    alerts = [each for each in await house.alerts() if each["node_key"] == "file"]
+    assert len(alerts) == (0 if came else 1)
+
+
+async def test_a_version_that_watches_no_more_expects_nothing(house: WatchHouse) -> None:
+    await house.watch(document())
+    starts, _ = await six_has_come(house)
+    plain = document()
+    del plain["graph"]["nodes"][0]["expectStart"]
+    await house.watch(plain)
+    assert await starts.look() == 0
+    assert await starts.open(10) == 0

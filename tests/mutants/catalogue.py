@@ -32,7 +32,7 @@ FIRST = [
     ),
     Mutant(
         "the journal, when it is replayed",
-        "engine/live.py",
+        "engine/rebuilding.py",
         "            _replay(live, entry)\n",
         "            continue\n",
         f"{ON_A_DATABASE} repeats_no_journaled_effect and sqlite",
@@ -397,7 +397,7 @@ MUTANTS = [
     ),
     Mutant(
         "attempts count on",
-        "engine/live.py",
+        "engine/rebuilding.py",
         "        case NodeStatus.RETRYING if row.due:\n",
         "        case NodeStatus.RETRYING if row.due is row:\n",
         f"{HISTORY} counting_attempts and sqlite",
@@ -670,7 +670,7 @@ MUTANTS = [
     ),
     Mutant(
         "a start is in doubt whatever a cache says",
-        "engine/live.py",
+        "engine/rebuilding.py",
         "if row.seq <= live.seq and row.status != BEGUN:",
         "if row.seq <= live.seq:",
         f"{IN_CACHE} unasked and sqlite",

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from muster.engine.cache import Entry, Version, context_key, node_key
+from muster.engine.checkpoints import document_of
 from muster.engine.codec import decode
-from muster.engine.drive import document_of
 from muster.engine.journal import JournalRow
 from muster.engine.live import Live
 from muster.engine.owned import Checkpoint, OwnedExecution

@@ -7,51 +7,42 @@ before anything follows from it. All that settles while a commit is under way sh
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from math import inf
-from typing import assert_never
 
 from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.attempt import Attempts, Settled
-from muster.engine.codec import encode
+from muster.engine.checkpoints import checkpoint_of
 from muster.engine.dedupe import settles
 from muster.engine.doubt import BEGUN
 from muster.engine.external_tasks import ExternalTaskOpening
-from muster.engine.handlers import Done, Reported, Suspend
-from muster.engine.journal import COMPENSATION, JournalRow
-from muster.engine.keeping import answers_to_keep, history_to_keep, while_waiting
+from muster.engine.handlers import Reported
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.openings import ApprovalOpening, Closing, InVain, Opening
 from muster.engine.owned import Checkpoint, Ended, Progress
 from muster.engine.ports import Executions, NotWritten
 from muster.engine.reading import read_into
-from muster.engine.search import FOUND_BY, digest_of, terms_of
+from muster.engine.recording import record
 from muster.engine.state import (
-    Completed,
     Event,
     ExecutionStatus,
-    Failed,
     Failure,
     Finish,
     Phase,
     Run,
-    Suspended,
     Todo,
     Undo,
-    Undone,
     Woken,
 )
 from muster.engine.writing import write_until_written
-from muster.expr import ExpressionError
 from muster.kit.backoff import until_it_works
 from muster.kit.clock import Clock
-from muster.model.aside import Unread, asides_in
+from muster.model.aside import Unread
 from muster.model.execution import NodeStatus
-from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind
 
 PURE_STEPS_IN_A_ROW = 100
@@ -216,7 +207,7 @@ class Driver:
         """Put what has settled into the journal, and say what it means and when it came: the same time for
         the row and for what is decided by it, so that a replay decides alike."""
         now = self._clock.now()
-        row, event = _record(live, settled, now, self._chance())
+        row, event = record(live, settled, now, self._chance())
         live.rows.append(row)
         live.answers.pop((row.node, row.visit), None)
         outcome, step = settled.outcome, live.program.steps[row.node]
@@ -337,148 +328,8 @@ def _look_away(task: asyncio.Task[Settled]) -> None:
         task.exception()
 
 
-def _record(live: Live, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:
-    """The journal's row of an attempt, and the event that it is."""
-    live.seq += 1
-    todo = settled.todo
-    if isinstance(todo, Undo):
-        return _undone(live, todo, settled, now)
-    return _run(live, todo, settled, now, chance)
-
-
-def _undone(live: Live, undo: Undo, settled: Settled, now: datetime) -> tuple[JournalRow, Event]:
-    failure = settled.outcome if isinstance(settled.outcome, Failure) else None
-    status = NodeStatus.FAILED if failure else NodeStatus.COMPENSATED
-    row = JournalRow(
-        undo.node,
-        undo.visit,
-        COMPENSATION,
-        live.seq,
-        1,
-        status,
-        settled.started_at,
-        now,
-        error=_error(failure),
-    )
-    return row, Undone(undo.node, undo.visit, failure)
-
-
-def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -> tuple[JournalRow, Event]:
-    node, visit, outcome = run.node, run.visit, settled.outcome
-    # What was parked or tried before began back then.
-    began = live.began.pop((node, visit), settled.started_at)
-    row = partial(JournalRow, node, visit, "", live.seq, run.attempt)
-    match outcome:
-        case Done(output, changes, warnings, _, skipped):
-            live.failures.pop((node, visit), None)
-            kept = None if changes == output else changes
-            status = NodeStatus.SKIPPED if skipped else NodeStatus.COMPLETED
-            done = row(status, began, now, output, kept, warnings=warnings)
-            return done, Completed(node, visit, output, changes, skipped)
-        case Suspend():
-            live.began[node, visit] = began
-            deadline = _deadline(live, run, settled)
-            due = min((at for at in (outcome.due, deadline) if at), default=None)
-            told = while_waiting(outcome.output, outcome.correlation, deadline)
-            parked = row(outcome.status, began, output=told, due=due, error=outcome.error)
-            return parked, Suspended(node, visit, outcome.phase, due, outcome.correlation, deadline)
-        case Failure():
-            delay = live.program.policies[node].delay_after(run.attempt, outcome, chance)
-            error = live.fail(node, visit, run.attempt, outcome, now)
-            status, due = NodeStatus.FAILED, None
-            if delay is not None:
-                live.began[node, visit] = began
-                status, due = NodeStatus.RETRYING, now + delay
-            told = while_waiting(settled.partial, outcome.keeps_open if due else "", None)
-            failed = row(status, began, now, told, error=error, due=due)
-            return failed, Failed(node, visit, outcome, chance)
-        case _:
-            assert_never(outcome)
-
-
 def _until(opening: Opening, due: datetime | None) -> Opening:
     """What is asked of people and workers, with the time until when they may answer."""
     if isinstance(opening, ApprovalOpening | ExternalTaskOpening):
         return replace(opening, expires_at=due)
     return opening
-
-
-def _deadline(live: Live, run: Run, settled: Settled) -> datetime | None:
-    """When the `timeout` of a node that waits is over: counted from when this attempt began, however often it
-    parks. (What reaches outside has had its time when it is in doubt.)"""
-    step = live.program.steps[run.node]
-    if step.timeout is None or step.kind is not NodeKind.WAIT:
-        return None
-    token = live.token(run.node, run.visit) if run.woken else None
-    return token.deadline if token and token.deadline else settled.started_at + step.timeout
-
-
-def _error(failure: Failure | None) -> JsonObject | None:
-    return {"type": failure.type, "message": failure.message} if failure else None
-
-
-def document_of(live: Live) -> JsonObject:
-    """All that is kept of it beside its context, for whoever takes it up next."""
-    state = live.state
-    document: JsonObject = {**encode(state), "outputs": state.outputs, "seq": live.seq}
-    if kept := answers_to_keep(state, live.answers):
-        document["answers"] = kept
-    if live.began or live.failures:
-        document |= history_to_keep(state.tokens, live.began, live.failures)
-    return document
-
-
-def checkpoint_of(live: Live, now: datetime) -> Checkpoint:
-    """Where the execution stands, for whoever takes it up next."""
-    state = live.state
-    document = document_of(live)
-    terms = _terms(live)
-    if terms is not None:
-        document[FOUND_BY] = digest_of(terms)
-    standing = next((token.node for token in state.tokens), None)
-    ending = state.ending
-    status, output, problem = state.status, None, ending.failure if ending else None
-    if status is ExecutionStatus.COMPLETED:
-        output, problem = _output(live, now)
-        status = ExecutionStatus.FAILED if problem else status
-    return Checkpoint(
-        status=status,
-        context=state.context,
-        state=document,
-        current_node=(ending.node if ending else None) or standing,
-        resume_at=state.resume_at,
-        output=output,
-        failure=problem,
-        attempts=tuple(_attempts(live)) if status is ExecutionStatus.FAILED else (),
-        terms=None if terms is None or document[FOUND_BY] == live.found_by else terms,
-        handed_on=live.handed_on,
-    )
-
-
-def _terms(live: Live) -> tuple[str, ...] | None:
-    """What it is found by; None: nothing was ever to be."""
-    if not live.program.search:
-        return None
-    context = live.state.context
-    found_by = {str(path.steps[0]) for path in live.program.search} if live.state.has_asides else ()
-    if unread := [aside for name in found_by for aside in asides_in(context.get(name))]:
-        raise Unread(unread)
-    return terms_of(live.program.search, context)
-
-
-def _attempts(live: Live) -> Iterator[JsonObject]:
-    """The attempts at the nodes where it failed."""
-    for token in live.state.tokens:
-        if token.phase is Phase.FAILED:
-            for attempt in live.failures.get((token.node, token.visit), ()):
-                yield {"nodeId": token.node, "visit": token.visit, **attempt}
-
-
-def _output(live: Live, now: datetime) -> tuple[Json, Failure | None]:
-    template = live.program.output
-    if template is None:
-        return live.state.context, None
-    try:
-        return template.resolve(live.scope(now)), None
-    except ExpressionError as error:
-        return None, Failure("OutputError", f"The workflow's output: {error}")

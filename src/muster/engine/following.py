@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from muster.definitions.library import NotFound
-from muster.engine.live import take_over
 from muster.engine.owned import OwnedExecution
 from muster.engine.program import Program
+from muster.engine.rebuilding import take_over
 from muster.engine.state import FINAL, Phase, Token
 from muster.model.access import Caller
 from muster.model.aside import Unread

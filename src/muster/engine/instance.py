@@ -11,11 +11,12 @@ from math import inf
 from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.drive import Driver
 from muster.engine.limits import limit_of
-from muster.engine.live import Live, begin
+from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.owned import Begun, Checkpoint, Ended, NewExecution, OwnedExecution
 from muster.engine.ports import Executions, Lost, NotWritten
 from muster.engine.program import Program
+from muster.engine.rebuilding import begin
 from muster.engine.search import terms_of
 from muster.engine.state import ExecutionStatus, Todo
 from muster.engine.taking import Taking

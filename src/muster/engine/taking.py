@@ -7,11 +7,12 @@ from contextlib import suppress
 from datetime import timedelta
 
 from muster.engine.at_hand import AtHand, NothingAtHand
-from muster.engine.live import Live, may_be_limited, take_over, with_values
+from muster.engine.live import Live
 from muster.engine.openings import Closing, InVain
 from muster.engine.owned import Checkpoint, OwnedExecution, Progress
 from muster.engine.ports import Executions, Lost, NotWritten
 from muster.engine.program import Program
+from muster.engine.rebuilding import may_be_limited, take_over, with_values
 from muster.engine.state import ExecutionStatus, Failure, GivenUp, Todo
 from muster.engine.trials import is_given_up
 from muster.kit.backoff import until_it_works

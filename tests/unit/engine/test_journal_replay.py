@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.engine.attempt import Settled
-from muster.engine.drive import _record
 from muster.engine.handlers import Done, Outcome, Suspend
 from muster.engine.journal import JournalRow, Signal, SignalKind
-from muster.engine.live import Live, begin, take_over
+from muster.engine.live import Live
 from muster.engine.owned import NewExecution, OwnedExecution
 from muster.engine.program import Program, compile_program
+from muster.engine.rebuilding import begin, take_over
+from muster.engine.recording import record
 from muster.engine.state import ExecutionStatus, Failure, Phase, Run, State, Todo, Undo, Woken
 from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
@@ -124,7 +125,7 @@ class Owner:
     def settle(self, todo: Run | Undo) -> None:
         outcome = random_outcome(self.chance, todo, self.now)
         assert not (isinstance(todo, Undo) and isinstance(outcome, Suspend))
-        row, event = _record(self.live, Settled(todo, outcome, self.now), self.now, 1.0)
+        row, event = record(self.live, Settled(todo, outcome, self.now), self.now, 1.0)
         self.journal[row.node, row.visit, row.item_key] = row
         self.take(self.live.happen(event, self.now))
 

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting services services-down lock clean
+.PHONY: help run console console-soon test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -105,6 +105,10 @@ mutants: .venv/.dev  ## remove every guard once, and see that something notices:
 torture: .venv/.dev  ## 10,000 executions while real instances are killed, frozen and restarted: EXECUTIONS= SEED= SQLITE=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --executions $(or $(EXECUTIONS),10000) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) $(if $(SQLITE),--sqlite)
+
+publishing: .venv/.dev  ## 50,000 messages of the outbox while publishers are killed and frozen: MESSAGES= SEED=
+	@PUBLISHING_MESSAGES=$(or $(MESSAGES),50000) PUBLISHING_SEED=$(or $(SEED),1) \
+	  scripts/test -n 0 -s tests/fault/test_publishing_torture.py
 
 moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= EVERY= REDIS=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \

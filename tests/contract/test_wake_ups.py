@@ -13,6 +13,7 @@ from databases import MigratedUrls
 from engine_house import House, Told, chain, node
 from muster.engine import instance as engine_instance
 from muster.engine.journal import SignalKind
+from muster.engine.outbox import Stream
 from muster.engine.owned import NewExecution
 from muster.kit.loop import Loop
 from muster.store.address import parse_address
@@ -82,6 +83,21 @@ async def test_who_rings_is_heard_by_all(url: str) -> None:
         bell.ring()
         await heard(two, 2, 1)
         await heard(one, 2, 1)
+
+
+async def test_who_publishes_a_stream_hears_that_messages_were_written(url: str) -> None:
+    ears, other, written = Ears(), Ears(), list[Stream]()
+    async with (
+        listening(url, Listener("one", ears.hear_due, ears.hear_reached, written.append)),
+        listening(url, Listener("two", other.hear_due, other.hear_reached)) as bell,
+    ):
+        await heard(ears, 1, 1)
+        await heard(other, 1, 1)
+        bell.ring_written(Stream.WATCH)
+        bell.ring("outbox:of-a-later-version")
+        bell.ring()
+        await heard(ears, 2, 1)
+        assert written == [Stream.WATCH]
 
 
 async def test_who_was_deaf_for_a_while_looks_once(url: str, database: Database) -> None:

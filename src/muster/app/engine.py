@@ -82,7 +82,7 @@ async def running_engine(
     who, counted = identity_of(settings, name.incarnation), InstanceMetrics(ground.registry).tell
     async with (
         among_others(instances, who, lambda: instance.driving, counted) as say_leaving,
-        waking(wake_ups, instance),
+        waking(wake_ups, instance, ground.written),
     ):
 
         def retire() -> None:

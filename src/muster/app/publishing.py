@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
 from muster.app.bus import client_of
@@ -24,6 +25,11 @@ AWAY = (*TROUBLE, BusAway)
 
 
 class Publishing(Protocol):
+    @property
+    def has_it(self) -> bool:
+        """Whether the stream is published here."""
+        ...
+
     async def work(self) -> float:
         """Publish all that waits; when to come again."""
         ...
@@ -46,11 +52,15 @@ async def publishing(ground: Ground, senders: Senders | None = None) -> AsyncIte
             else:
                 work = await stack.enter_async_context(_leasing(ground, stream, metrics, senders))
             loop = Loop(f"outbox {stream}", work.work, AWAY)
-            ground.written.hear(stream, loop.wake)
+            ground.written.hear(stream, loop.wake, partial(_has_it, work))
             ground.lookout.watch(Sight.OUTBOX, loop.wake)
             loops.append(loop)
         await stack.enter_async_context(making(loops, LEAVE_SECONDS))
         yield
+
+
+def _has_it(work: Publishing) -> bool:
+    return work.has_it
 
 
 def _draining(

@@ -7,6 +7,7 @@ from functools import partial
 
 from muster.app.settings import Settings
 from muster.engine.instance import Instance
+from muster.engine.outbox import Written
 from muster.kit.loop import Loop
 from muster.store.address import POSTGRESQL, parse_address
 from muster.store.database import Unavailable
@@ -26,12 +27,13 @@ def wake_ups_of(settings: Settings) -> WakeUps | None:
 
 
 @asynccontextmanager
-async def waking(wake_ups: WakeUps | None, instance: Instance) -> AsyncIterator[None]:
+async def waking(wake_ups: WakeUps | None, instance: Instance, written: Written) -> AsyncIterator[None]:
     """Let this instance hear others until the end of the block, and tell them what it still has to."""
     if wake_ups is None:
         yield
         return
-    listener = Listener(instance.name.owner, instance.hear_due, instance.hear_reached)
+    listener = Listener(instance.name.owner, instance.hear_due, instance.hear_reached, written.heard)
+    written.elsewhere = wake_ups.ring_written
     running = asyncio.create_task(Loop("wake-ups", partial(wake_ups.listen, listener), (Unavailable,)).run())
     try:
         yield

@@ -36,19 +36,30 @@ class OutgoingMessage:
 
 
 class Written:
-    """Lets who publishes look at once when messages were written in this process. Nothing depends on it: who
-    hears nothing looks every second."""
+    """Lets who publishes look at once when messages were written: in this process, or by `elsewhere` in
+    others, where the stream is not published here. Nothing depends on it: who hears nothing looks every
+    second."""
 
     def __init__(self) -> None:
-        self._hearing: dict[Stream, Callable[[], None]] = {}
+        self._hearing: dict[Stream, tuple[Callable[[], None], Callable[[], bool]]] = {}
+        self.elsewhere: Callable[[Stream], None] | None = None
 
-    def hear(self, stream: Stream, hearing: Callable[[], None]) -> None:
-        self._hearing[stream] = hearing
+    def hear(self, stream: Stream, wake: Callable[[], None], is_ours: Callable[[], bool]) -> None:
+        """`is_ours` says whether the stream is published here."""
+        self._hearing[stream] = (wake, is_ours)
 
     def tell(self, stream: Stream) -> None:
-        """Messages of this stream were committed."""
-        if hearing := self._hearing.get(stream):
-            hearing()
+        """Messages of this stream were committed here."""
+        if not self.heard(stream) and self.elsewhere is not None:
+            self.elsewhere(stream)
+
+    def heard(self, stream: Stream) -> bool:
+        """Messages of this stream were committed somewhere; whether it is published here."""
+        wake, is_ours = self._hearing.get(stream, (None, None))
+        if wake is None or is_ours is None:
+            return False
+        wake()
+        return is_ours()
 
 
 class MessageStatus(StrEnum):

@@ -230,6 +230,11 @@ class StreamPublisher:
             await self._give_up()
         return LOOK_EVERY
 
+    @property
+    def has_it(self) -> bool:
+        """Whether the stream is published here."""
+        return self._tenure is not None
+
     async def leave(self) -> None:
         """Let others have the stream at once."""
         held = self._tenure.held if self._tenure is not None else None

@@ -49,6 +49,11 @@ class StreamDraining:
         self._stream, self._database, self._tell = stream, database, tell
         self._observer, self._batch_size, self._senders = observer, batch_size, senders or Nobody()
 
+    @property
+    def has_it(self) -> bool:
+        """Everybody publishes it."""
+        return True
+
     async def work(self) -> float:
         """Publish all that waits; when to come again. Raises `NotWritten`."""
         while await self._is_waiting():

@@ -1,8 +1,8 @@
 """Wake-ups between instances, by PostgreSQL's LISTEN and NOTIFY.
 
 They make things quick, and nothing depends on them: whoever hears nothing looks every second. One small
-channel: a message names the owner whose executions have something waiting for them, or nobody: then
-something is due that whoever sent it does not take.
+channel: a message names the owner whose executions have something waiting for them, a stream of the outbox
+that messages were written to, or nobody: then something is due that whoever sent it does not take.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from muster.engine.outbox import Stream
 from muster.store.database import Unavailable
 from muster.store.failures import cannot_connect, reason
 
@@ -28,7 +29,9 @@ WAKE_OWNERS = text(
     f"SELECT pg_notify('{CHANNEL}', owner) FROM (SELECT DISTINCT owner FROM workflow_execution"
     " WHERE id = ANY(:ids) AND owner IS NOT NULL) AS owners"
 )
-RING = f"SELECT pg_notify('{CHANNEL}', '{SOMETHING_IS_DUE}')"
+RING = f"SELECT pg_notify('{CHANNEL}', $1)"
+# No owner is called so: their names have a slash in them.
+WRITTEN = "outbox:"
 
 
 def wake_owners(connection: Connection, ids: Collection[str]) -> None:
@@ -39,11 +42,13 @@ def wake_owners(connection: Connection, ids: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Who listens, and what is done on hearing that something is `due`, or has `reached` what it holds."""
+    """Who listens, and what is done on hearing that something is `due`, or has `reached` what it holds, or
+    that messages were `written` to a stream."""
 
     owner: str
     due: Callable[[], None]
     reached: Callable[[], None]
+    written: Callable[[Stream], object] | None = None
 
 
 class WakeUps:
@@ -53,11 +58,17 @@ class WakeUps:
         self._engine = engine
         self._stirred, self._told = asyncio.Event(), asyncio.Event()
         self._told.set()
+        self._words: dict[str, None] = {}
 
-    def ring(self) -> None:
+    def ring(self, word: str = SOMETHING_IS_DUE) -> None:
         """Let others look for what is due, soon. Where nobody can be told they look within a second."""
+        self._words[word] = None
         self._told.clear()
         self._stirred.set()
+
+    def ring_written(self, stream: Stream) -> None:
+        """The same for messages of the outbox."""
+        self.ring(f"{WRITTEN}{stream}")
 
     async def listen(self, listener: Listener) -> float:
         """Listen as long as the connection lasts; when to come again. Raises `Unavailable`."""
@@ -94,8 +105,11 @@ class WakeUps:
     async def _send(self, raw: Any) -> None:
         self._stirred.clear()
         if not self._told.is_set() and not raw.is_closed():
-            self._told.set()
-            await raw.execute(RING, timeout=TRIED_SECONDS)
+            words, self._words = self._words, {}
+            for word in words:
+                await raw.execute(RING, word, timeout=TRIED_SECONDS)
+            if not self._words:
+                self._told.set()
 
     async def flush(self) -> None:
         """Wait until others were told what they were to be told, or for a moment."""
@@ -112,3 +126,6 @@ def _hear(listener: Listener, said: str) -> None:
         listener.due()
     elif said == listener.owner:
         listener.reached()
+    elif said.startswith(WRITTEN) and listener.written is not None:
+        with suppress(ValueError):  # of a later version, say
+            listener.written(Stream(said.removeprefix(WRITTEN)))

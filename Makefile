@@ -59,7 +59,7 @@ test: .venv/.dev lint types console  ## prove everything, on real services that 
 
 check: .venv/.dev lint types  ## lint, types and the fast tests, in about a minute
 	@$(BIN)/pytest -n 2 tests/unit tests/contract tests/docs \
-	  -m "not slow and not postgres and not mariadb and not redis and not oidc and not kafka and not spel and not browser"
+	  -m "not slow and not postgres and not mariadb and not redis and not oidc and not kafka and not registry and not spel and not browser"
 
 lint: .venv/.dev
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

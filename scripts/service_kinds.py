@@ -142,6 +142,30 @@ def npm_install(name: str, source: Path) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def maven_jars(name: str, source: Path) -> Path:
+    """Where what a folder's `pom.xml` names is installed."""
+    pom = (source / "pom.xml").read_bytes()
+    return CACHE / f"{name}-{hashlib.sha256(pom).hexdigest()[:12]}" / "jars"
+
+
+def maven_install(name: str, source: Path) -> None:
+    """Archives among it are unpacked."""
+    say(f"mvn: {name}")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=CACHE))
+    try:
+        jars = scratch / "jars"
+        copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
+        mvn = ["mvn", "-q", "-B", "-ntp", "-f", str(source / "pom.xml"), *copy]
+        run_installer(mvn, CACHE / "mvn.log")
+        for archive in jars.glob("*.tar.gz"):
+            shutil.unpack_archive(archive, jars, filter="data")
+            archive.unlink()
+        scratch.rename(maven_jars(name, source).parent)  # whole or not at all
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
 # --- services -----------------------------------------------------------------------------------
 
 
@@ -361,8 +385,7 @@ class Kafka(Service):
     source: Path = CHECKOUT / "scripts" / "kafka"
 
     def _jars(self) -> Path:
-        pom = (self.source / "pom.xml").read_bytes()
-        return CACHE / f"kafka-{hashlib.sha256(pom).hexdigest()[:12]}" / "jars"
+        return maven_jars(self.name, self.source)
 
     def is_installed(self) -> bool:
         return super().is_installed() and self._jars().is_dir()
@@ -370,17 +393,7 @@ class Kafka(Service):
     def install(self) -> None:
         if not super().is_installed():
             super().install()
-        say("mvn: kafka")
-        CACHE.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(dir=CACHE))
-        try:
-            where = f"-DoutputDirectory={scratch / 'jars'}"
-            copy = ["dependency:copy-dependencies", "-DincludeScope=runtime", where]
-            mvn = ["mvn", "-q", "-B", "-ntp", "-f", str(self.source / "pom.xml"), *copy]
-            run_installer(mvn, CACHE / "mvn.log")
-            scratch.rename(self._jars().parent)  # whole or not at all
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        maven_install(self.name, self.source)
 
     def prepare(self, home: Path) -> None:
         lay_out(self._jars(), home / "jars")
@@ -425,7 +438,51 @@ class Kafka(Service):
         return {"TEST_KAFKA_BOOTSTRAP": f"127.0.0.1:{port}"}
 
 
-SERVICES: dict[str, Service] = {one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka())}
+@dataclass(frozen=True)
+class Registry(Service):
+    """A schema registry, Apicurio's, which speaks as Confluent's does; its schemas are in its memory."""
+
+    name: str = "registry"
+    packages: tuple[str, ...] = JAVA.packages
+    commands: tuple[str, ...] = JAVA.commands
+    stop_signal: signal.Signals = signal.SIGKILL  # its data goes with it
+    seconds_to_start: float = 180
+    source: Path = CHECKOUT / "scripts" / "registry"
+
+    def is_installed(self) -> bool:
+        return super().is_installed() and maven_jars(self.name, self.source).is_dir()
+
+    def install(self) -> None:
+        if not super().is_installed():
+            super().install()
+        maven_install(self.name, self.source)
+
+    def prepare(self, home: Path) -> None:
+        lay_out(maven_jars(self.name, self.source), home / "jars")
+
+    def command(self, home: Path, port: int) -> list[str]:
+        [runner] = (home / "jars").glob("*-runner.jar")
+        settings = {
+            "java.io.tmpdir": home / "data",
+            "quarkus.http.host": "127.0.0.1",
+            "quarkus.http.port": port,
+            "quarkus.log.level": "WARN",
+            "quarkus.http.access-log.enabled": "false",
+        }
+        quick = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        given = [f"-D{name}={value}" for name, value in settings.items()]
+        return [shutil.which("java") or "java", *quick, *given, "-jar", str(runner)]
+
+    def is_ready(self, port: int) -> bool:
+        return answers_http(port, "/apis/ccompat/v7/subjects")
+
+    def exports(self, port: int) -> dict[str, str]:
+        return {"TEST_REGISTRY_URL": f"http://127.0.0.1:{port}/apis/ccompat/v7"}
+
+
+SERVICES: dict[str, Service] = {
+    one.name: one for one in (Postgres(), MariaDb(), Redis(), Oidc(), Kafka(), Registry())
+}
 CHROMIUM = Software("chromium", ("chromium",), ("chromium",))
 PROMETHEUS = Software("prometheus", ("prometheus",), ("promtool",))
 PGBOUNCER = Software("pgbouncer", ("pgbouncer",), ("pgbouncer",))

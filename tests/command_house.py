@@ -15,7 +15,7 @@ from muster.model.json import Json, JsonObject
 from muster.nodes.command_replies import ReplyMessages
 from muster.nodes.commanding import CommandNode
 from muster.nodes.compensating import CompensatingCommand
-from muster.nodes.message_schemas import InlineSchemas
+from muster.schemas.messages import SchemaMessages
 from muster.store.command_replies import ReplyRepository
 from muster.store.command_sending import SentCommandRepository
 from muster.store.commands import note_sent
@@ -71,7 +71,8 @@ class Commanding(Waiting):
     def __init__(self, database: Database, name: str = "here") -> None:
         super().__init__(database, name=name)
         self.counted = Counted()
-        schemas = InlineSchemas(Limits())
+        # Nothing is registered, and nothing is in files.
+        schemas = SchemaMessages(None, None, Limits(), None)  # type: ignore[arg-type]
         self.replies = ReplyRepository(database, self.committer)
         self.handle = ReplyMessages(self.replies, schemas, self.counted, lambda: None)
         node = CommandNode(

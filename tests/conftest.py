@@ -72,6 +72,12 @@ def kafka_bootstrap() -> str:
 
 
 @pytest.fixture(scope="session")
+def registry_url() -> str:
+    """A schema registry, shared by all tests: one names its subjects with a name that is unique."""
+    return address_of("registry", "TEST_REGISTRY_URL")
+
+
+@pytest.fixture(scope="session")
 def oidc() -> OpenIdProvider:
     """Shared by all tests, so its keys stay as they are."""
     return OpenIdProvider(address_of("oidc", "TEST_OIDC_ISSUER"), "oidc")

@@ -8,7 +8,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "muster"
 LAYERS = [
     {"app"},
     {"sim"},
-    {"api", "bus", "cache", "net", "store"},
+    {"api", "bus", "cache", "net", "schemas", "store"},
     {"plugin"},
     {"nodes", "watch"},
     {"engine"},

@@ -33,6 +33,7 @@ from muster.app.node_handlers import opened_handlers
 from muster.app.notifying import notifying
 from muster.app.plugins import PluginError, load_plugins
 from muster.app.publishing import publishing
+from muster.app.schemas import opened_schemas
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
 from muster.app.storage import CannotOpen
@@ -83,7 +84,10 @@ async def opened(
         stack.callback(threads.close)
         plugged = plugged_in(settings, threads)
         ground = await stack.enter_async_context(opened_ground(settings, clock or SystemClock(), ids))
-        definitions = await stack.enter_async_context(opened_definitions(ground, plugged))
+        schemas = await stack.enter_async_context(opened_schemas(settings))
+        definitions = await stack.enter_async_context(
+            opened_definitions(ground, plugged, schemas.compatibility.problems)
+        )
         storage = definitions.storage
         callers = await stack.enter_async_context(
             authentication(settings, audience, storage.tokens, ground.clock)
@@ -93,7 +97,7 @@ async def opened(
         wait_metrics = WaitMetrics(registry)
         receptions = receptions_of(ground)
         event_waits = EventWaitRepository(database, receptions)
-        commands = commands_of(ground, definitions.limits)
+        commands = commands_of(ground, schemas.messages)
         handlers = await stack.enter_async_context(
             opened_handlers(ground, definitions, plugged, deliveries, event_waits, wait_metrics, commands)
         )

@@ -10,7 +10,6 @@ from muster.app.bus import consuming
 from muster.app.command_metrics import CommandMetrics
 from muster.app.ground import Ground
 from muster.app.passes import TROUBLE, making
-from muster.definitions.limits import Limits
 from muster.engine.consuming import Consumer
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
@@ -18,7 +17,7 @@ from muster.kit.loop import Loop
 from muster.nodes.command_replies import ReplyMessages
 from muster.nodes.commanding import CommandNode
 from muster.nodes.compensating import CompensatingCommand
-from muster.nodes.message_schemas import InlineSchemas, MessageSchemas
+from muster.nodes.message_schemas import MessageSchemas
 from muster.store.command_replies import ReplyRepository
 from muster.store.command_sending import CommandSenders, RefusedCommands, SentCommandRepository
 
@@ -36,8 +35,8 @@ class Commands:
     metrics: CommandMetrics
 
 
-def commands_of(ground: Ground, limits: Limits) -> Commands:
-    metrics, schemas = CommandMetrics(ground.registry), InlineSchemas(limits)
+def commands_of(ground: Ground, schemas: MessageSchemas) -> Commands:
+    metrics = CommandMetrics(ground.registry)
     dlq_topic = ground.settings.workflow.kafka.dlq_topic
     node = CommandNode(schemas, lambda: str(uuid.uuid4()), dlq_topic, metrics, ground.bus)
     written = partial(ground.written.tell, Stream.EXECUTIONS)

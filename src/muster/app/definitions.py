@@ -11,7 +11,7 @@ from muster.app.data import DataParts, data_parts
 from muster.app.ground import Ground
 from muster.app.network import database_hosts
 from muster.app.storage import Storage, sqlite_file, storage_in, vault_of
-from muster.definitions.library import Library
+from muster.definitions.library import Library, OthersSay
 from muster.definitions.limits import Limits
 from muster.definitions.trigger_library import TriggerLibrary
 from muster.engine.trigger_cache import KeptStartables
@@ -35,7 +35,9 @@ class Definitions:
 
 
 @asynccontextmanager
-async def opened_definitions(ground: Ground, plugged: Plugged) -> AsyncIterator[Definitions]:
+async def opened_definitions(
+    ground: Ground, plugged: Plugged, others_say: OthersSay
+) -> AsyncIterator[Definitions]:
     """Raises `CannotOpen`."""
     settings, database, clock = ground.settings, ground.database, ground.clock
     storage = storage_in(database, clock)
@@ -54,6 +56,7 @@ async def opened_definitions(ground: Ground, plugged: Plugged) -> AsyncIterator[
             limits,
             registered=data.registered,
             changed=startables.forget,
+            others_say=others_say,
         )
         triggers = TriggerLibrary(kept, library, ground.ids, token_bytes, startables.forget)
         yield Definitions(storage, catalogue, data, limits, library, kept, startables, triggers)

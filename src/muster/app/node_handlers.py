@@ -11,7 +11,7 @@ from muster.app.network import network_effects, web_client
 from muster.app.wait_metrics import WaitMetrics
 from muster.engine.handlers import Handlers, for_every_type
 from muster.nodes import pure_handlers, wait_handlers
-from muster.nodes.publishing import publish
+from muster.nodes.publishing import Publish
 from muster.plugin.registry import Plugged
 from muster.store.deliveries import DeliveryRepository
 from muster.store.event_wait_records import EventWaitRepository
@@ -38,7 +38,7 @@ async def opened_handlers(
                 {
                     **effects,
                     **definitions.data.effects,
-                    "KAFKA_PUBLISH": publish,
+                    "KAFKA_PUBLISH": Publish(commands.schemas),
                     "KAFKA_COMMAND": commands.compensating,
                     **plugged.effects,
                 },

@@ -410,6 +410,21 @@ class WorkflowSettings(Group):
     kafka: CommandSettings = CommandSettings()
 
 
+class SchemaSettings(Group):
+    """Where the schemas of messages are."""
+
+    registry_url: str | None = Field(
+        default=None, description="The schema registry of nodes that name none, as Confluent's are addressed."
+    )
+    registry_user: str | None = Field(default=None, description="Who asks that registry.")
+    registry_password: SecretStr | None = Field(default=None, description="With which password.")
+    folder: Path | None = Field(
+        default=None,
+        description="The folder that schemas and AsyncAPI documents are read from by `file`; by default"
+        " `schemas` in the data folder.",
+    )
+
+
 class Settings(Group):
     """All that can be set. Secrets are `SecretStr`: no print, log or error shows one."""
 
@@ -446,6 +461,7 @@ class Settings(Group):
     api: ApiSettings = ApiSettings()
     engine: EngineSettings = EngineSettings()
     callbacks: CallbackSettings = CallbackSettings()
+    schemas: SchemaSettings = SchemaSettings()
     client: ClientSettings = ClientSettings()
     log: LogSettings = LogSettings()
     http: HttpSettings = HttpSettings()

@@ -4,8 +4,9 @@ Every caller sees their own tenant only; what belongs to another is the same to 
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from muster.definitions.built_in import BuiltIn, BuiltInTemplates
 from muster.definitions.check import Checked, check
@@ -53,8 +54,13 @@ class Saved:
     warnings: tuple[Problem, ...]
 
 
+OthersSay: TypeAlias = Callable[[Definition], Awaitable[Sequence[Problem]]]
+
+
 class Library:
-    """`changed` is told whenever what may be started has changed, once that is durable."""
+    """`changed` is told whenever what may be started has changed, once that is durable. `others_say` is what
+    somebody else has to say against a definition that is about to be saved, and is sound as far as it can be
+    told here."""
 
     def __init__(
         self,
@@ -65,6 +71,7 @@ class Library:
         limits: Limits = DEFAULT_LIMITS,
         registered: Registered | None = None,
         changed: Callable[[], None] = lambda: None,
+        others_say: OthersSay | None = None,
     ) -> None:
         self._workflows = workflows
         self._changed = changed
@@ -74,6 +81,7 @@ class Library:
         self._ids = ids
         self._limits = limits
         self._registered = registered
+        self._others_say = others_say
 
     # --- workflows -----------------------------------------------------------------------------
 
@@ -333,6 +341,8 @@ class Library:
         definition = checked.definition
         if definition is None or problems:
             raise Invalid(problems)
+        if self._others_say is not None and (against := await self._others_say(definition)):
+            raise Invalid(against)
         if actor.institute_id is not None:
             definition = replace(definition, institute_id=actor.institute_id)
         return definition, checked.warnings

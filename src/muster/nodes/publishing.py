@@ -1,6 +1,7 @@
 """KAFKA_PUBLISH at work: the message goes into the outbox with the row that says that the node is done."""
 
 import json
+from dataclasses import replace
 
 from muster.definitions.formats import topic_flaw
 from muster.engine.bus import Headers
@@ -8,6 +9,7 @@ from muster.engine.handlers import Call, Done
 from muster.engine.outbox import OutgoingMessage
 from muster.engine.state import Failure
 from muster.model.json import Json, JsonObject
+from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation
 from muster.nodes.resolved import BadParameter, object_of, text_of
 
 # As large as the bus takes them by default, with room for what goes along.
@@ -19,19 +21,35 @@ STEP_ID = "X-Step-ID"
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-async def publish(params: JsonObject, call: Call) -> Done | Failure:
-    """One message. It is published once, if and only if what this answers is kept."""
-    if params.get("schema") is not None:
-        return Failure("NotAvailable", "messages with a `schema` cannot be published here yet")
-    try:
+class Publish:
+    """One message. It is published once, if and only if what this answers is kept; one that is not as its
+    schema says is not."""
+
+    def __init__(self, schemas: MessageSchemas) -> None:
+        self._schemas = schemas
+
+    async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
+        try:
+            message = await self._message(params, call)
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad))
+        except SchemaViolation as fault:
+            return Failure("SchemaViolation", f"the message is not as its schema says: {fault}")
+        except SchemaAway as away:
+            return Failure("SchemaAway", str(away), retryable=True)
+        if message.value is not None and len(message.value) > MOST_BYTES:
+            told = f"the message has {len(message.value)} bytes, where at most {MOST_BYTES} are published"
+            return Failure("TooLarge", told)
+        output: JsonObject = {"messageId": message.id, "topic": message.topic}
+        return Done(output, opens=(message,))
+
+    async def _message(self, params: JsonObject, call: Call) -> OutgoingMessage:
         message = message_of(params, call)
-    except BadParameter as bad:
-        return Failure("BadParameter", str(bad))
-    if message.value is not None and len(message.value) > MOST_BYTES:
-        told = f"the message has {len(message.value)} bytes, where at most {MOST_BYTES} are published"
-        return Failure("TooLarge", told)
-    output: JsonObject = {"messageId": message.id, "topic": message.topic}
-    return Done(output, opens=(message,))
+        schema = object_of(params.get("schema"), "schema")
+        if not schema or "payload" not in params:
+            return message
+        value = await self._schemas.encode(dict(schema), message.topic, params.get("payload"))
+        return replace(message, value=value)
 
 
 def message_of(params: JsonObject, call: Call) -> OutgoingMessage:

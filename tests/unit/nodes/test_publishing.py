@@ -2,12 +2,18 @@
 
 import pytest
 
+from muster.definitions.limits import Limits
 from muster.engine.handlers import Done
 from muster.engine.outbox import OutgoingMessage
 from muster.engine.state import Failure
 from muster.model.json import JsonObject
-from muster.nodes.publishing import publish
+from muster.nodes.publishing import Publish
+from muster.schemas.messages import SchemaMessages
 from node_calls import call_with
+
+NUMBER: JsonObject = {"properties": {"n": {"type": "number"}}}
+# Nothing is registered, and nothing is in files.
+publish = Publish(SchemaMessages(None, None, Limits(), None))  # type: ignore[arg-type]
 
 
 async def message(**params: object) -> OutgoingMessage:
@@ -59,7 +65,15 @@ async def test_the_same_attempt_makes_the_same_message() -> None:
         ({"key": {"a": 1}}, "BadParameter", "`key` is an object"),
         ({"headers": "x"}, "BadParameter", "`headers` is"),
         ({"headers": {"X-A": []}}, "BadParameter", "`headers.X-A`"),
-        ({"schema": {"type": "AVRO"}}, "NotAvailable", "`schema`"),
+        ({"schema": {"type": "AVRO"}, "payload": 1}, "BadParameter", "`registry`"),
+        (
+            {
+                "schema": {"type": "JSON_SCHEMA", "schema": {"properties": {"n": {"type": "number"}}}},
+                "payload": {"n": "x"},
+            },
+            "SchemaViolation",
+            "`/n`",
+        ),
     ],
 )
 async def test_what_cannot_be_published_fails_and_says_why(params: JsonObject, type_: str, told: str) -> None:

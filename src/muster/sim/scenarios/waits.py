@@ -2,9 +2,10 @@
 
 Three instances share a database that fails and loses answers; they crash at any commit, freeze, and start
 again. Their executions call a service and wait for what it answers: a callback and a message, which whichever
-instance brings in, in any order, now and then twice, under wrong ids, or after the deadline. What an instance
-does not acknowledge is brought again. In the end the faults stop, everything is brought, and every execution
-is compared with its wait, and its wait with what its senders were told.
+instance brings in, in any order, now and then twice, under wrong ids, or after the deadline; or for a message
+under a business key, which may come before the wait. What an instance does not acknowledge is brought again.
+In the end the faults stop, everything is brought, and every execution is compared with its wait, and its wait
+with what its senders were told.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache, partial
 from random import Random
 from typing import Any
@@ -23,7 +24,7 @@ from sqlalchemy.exc import DBAPIError
 from muster.definitions.document import to_document
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.event_waits import Accepted, Arrived, Source
+from muster.engine.event_waits import Accepted, Arrived, KeyedEvent, Source, key_hash
 from muster.engine.handlers import Call, Done, Handlers
 from muster.engine.instance import Instance, Name
 from muster.engine.owned import NewExecution
@@ -41,6 +42,7 @@ from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.weather import STORMY_SECONDS, TAKEOVERS, Weather
 from muster.sim.template import Template
 from muster.sim.world import BEGINNING, World
+from muster.store.business_keys import BusinessKeys
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database, Unavailable
 from muster.store.event_wait_records import EventWaitRepository
@@ -65,12 +67,15 @@ TYPES = {
 }
 CALL: JsonObject = {"url": "http://service/", "retries": 50}
 EVENT: JsonObject = {"topic": TOPIC, "filter": {"done": True}}
+KEYED = 5
+PAID: JsonObject = {"topic": "paid", "correlationIdField": "order", "correlation": "#{order}"}
 # By their versions. What is late goes on with what is there.
 WAITS: dict[int, JsonObject] = {
     1: {"apiCall": CALL, "kafkaEvent": EVENT, "timeout": 3_600},
     2: {"apiCall": CALL, "kafkaEvent": EVENT, "aggregationStrategy": "any", "timeout": 3_600},
     3: {"kafkaEvent": EVENT, "timeout": 2, "onTimeout": "continue_with_partial"},
     4: {"apiCall": CALL, "kafkaEvent": EVENT, "timeout": 3, "onTimeout": "continue_with_partial"},
+    KEYED: {"kafkaEvent": PAID, "timeout": 3_600},
 }
 MakeWaits = type[EventWaitRepository]
 
@@ -82,8 +87,22 @@ class Outside:
     chance: Random
     asked: set[tuple[str, str]] = field(default_factory=set)
     to_bring: list[Arrived] = field(default_factory=list)
+    to_keep: list[KeyedEvent] = field(default_factory=list)
     accepted: Counter[tuple[str, str]] = field(default_factory=Counter)
     went_on: Counter[str] = field(default_factory=Counter)
+
+    def pay(self, order: str, now: datetime) -> None:
+        """It tells of an order by its number, whoever waits for that, and now and then twice."""
+        hashed = key_hash("paid", "order", order)
+        assert hashed is not None, "a text is a key"
+        told = KeyedEvent(hashed, "paid", {"order": order}, f"paid/{order}", now, now + timedelta(hours=2))
+        self.to_keep += [told] * (2 if self.chance.random() < 0.3 else 1)
+
+    def hear(self, execution: str, correlation: str, order: str, now: datetime) -> None:
+        """It hears of a wait that makes no call, and answers in both ways; one that is told already knows."""
+        if (execution, correlation) not in self.asked:
+            self.ask(execution, correlation)
+            self.pay(order, now)
 
     def ask(self, execution: str, correlation: str) -> None:
         """It answers each wait by a callback and a message, once it knows of it, and not always rightly."""
@@ -131,7 +150,7 @@ async def _until_all_is_over(database: Database, outside: Outside) -> None:
     for _ in range(CALM_SECONDS):
         await asyncio.sleep(1)
         left = await database.read(lambda connection: connection.execute(live).first())
-        if not left and not outside.to_bring:
+        if not left and not outside.to_bring and not outside.to_keep:
             return
 
 
@@ -155,6 +174,8 @@ def _judge(row: Any, wait: Any, outside: Outside) -> list[str]:
     has = received & row.context.keys()
     if has != received or row.context.keys() & {"api_response", "kafka_event"} != received:
         wrong.append(f"{row.id} went on with {sorted(row.context)}, and its wait has {sorted(received)}")
+    if row.workflow_version_id == KEYED and row.context.get("kafka_event") != {"order": row.given["order"]}:
+        wrong.append(f"{row.id} went on with another's order")
     if outside.went_on[row.id] != 1:
         wrong.append(f"{row.id} went on {outside.went_on[row.id]} times")
     told = [name for (execution, name), count in outside.accepted.items() if execution == row.id]
@@ -228,6 +249,7 @@ class _Place:
             tasks.create_task(self._start_some(instance))
             tasks.create_task(self._bring_some(waits, instance))
             tasks.create_task(self._hear_of_waits(database))
+            tasks.create_task(self._meet(BusinessKeys(database, self.name), instance))
 
     async def _tell(self, params: JsonObject, call: Call) -> Done | Failure:
         """An effect with a key: a repeat of it is recognised."""
@@ -239,7 +261,11 @@ class _Place:
             await asyncio.sleep(self._chance.random() * STORMY_SECONDS / 3)
             at, owner = self._world.clock.now(), instance.name.owner
             version = self._chance.choice(list(WAITS))
-            new = NewExecution(self._world.ids.new(), "w", version, "", owner, {}, at)
+            order = self._world.ids.new()
+            new = NewExecution(self._world.ids.new(), "w", version, "", owner, {"order": order}, at)
+            if version == KEYED and self._chance.random() < 0.5:
+                self._outside.pay(order, at)
+                await asyncio.sleep(self._chance.random() * 3)
             try:
                 await instance.start(new)
             except (NotWritten, DBAPIError):
@@ -262,18 +288,36 @@ class _Place:
             self._outside.to_bring = _without(self._outside.to_bring, batch)
             instance.look_now()
 
+    async def _meet(self, keyed: BusinessKeys, instance: Instance) -> None:
+        """Bring events under business keys, and let them and their waits meet."""
+        while True:
+            await asyncio.sleep(self._chance.random() * 1.5)
+            batch = self._outside.to_keep[: self._chance.randint(1, 4)]
+            try:
+                await keyed.keep(batch)
+                for event in batch:
+                    if event in self._outside.to_keep:
+                        self._outside.to_keep.remove(event)
+                await keyed.meet()
+            except (NotWritten, DBAPIError):
+                continue
+            instance.look_now()
+
     async def _hear_of_waits(self, database: Database) -> None:
         """The service hears of a wait that makes no call by other ways, once it is there."""
         row = execution_wait_states.c
-        wanted = select(row.execution_id, row.correlation_id).where(row.api_call_enabled.is_(False))
+        wanted = select(row.execution_id, row.correlation_id, workflow_execution.c.given).join(
+            workflow_execution, workflow_execution.c.id == row.execution_id
+        )
+        wanted = wanted.where(row.api_call_enabled.is_(False))
         while True:
             await asyncio.sleep(1)
             try:
                 found = await database.read(lambda connection: connection.execute(wanted).all())
             except (Unavailable, DBAPIError):
                 continue
-            for execution, correlation in found:
-                self._outside.ask(execution, correlation)
+            for execution, correlation, given in found:
+                self._outside.hear(execution, correlation, str(given["order"]), self._world.clock.now())
 
 
 def _without(events: Sequence[Arrived], brought: Sequence[Arrived]) -> list[Arrived]:

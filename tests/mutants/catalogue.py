@@ -844,4 +844,11 @@ MUTANTS = [
         "",
         f"{PUBLISHING} bus_refuses and sqlite",
     ),
+    Mutant(
+        "what somebody else has changed meanwhile",
+        "store/sets.py",
+        "    if result.rowcount != len(rows):\n",
+        "    if result.rowcount > len(rows):\n",
+        "tests/contract/test_arrivals_and_misses.py one_story and postgres",
+    ),
 ]

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from sqlalchemy import Connection, Dialect, Row, Select, Table, bindparam, select, text, tuple_
 from sqlalchemy.dialects import mysql, sqlite
 
 from muster.store import postgres
-from muster.store.dialect import MOST_PARAMETERS
+from muster.store.database import LookAgain
+from muster.store.dialect import MOST_PARAMETERS, update_rows
 
 Rows = Sequence[Mapping[str, object]]
 Names = tuple[str, ...]
@@ -46,10 +47,11 @@ def _mariadb_add(table: Table, others: Names) -> mysql.Insert:
     return new.on_duplicate_key_update({name: table.c[name] + new.inserted[name] for name in others})
 
 
-def lock_last(
+def hold_last(
     connection: Connection, table: Table, key: Names, wanted: Sequence[tuple[Any, ...]], order: str
 ) -> Sequence[Row[Any]]:
-    """Lock, in the order of the keys, of the rows with each of these keys the one that is last by `order`."""
+    """Of the rows with each of these keys the one that is last by `order`. They are locked, in the order of
+    the keys; but not on PostgreSQL, where a lock is as dear as a write: there `change_held` finds out."""
     keys = sorted(set(wanted))
     if not keys:
         return []
@@ -77,8 +79,33 @@ def _last(table: Table, key: Names, order: str, dialect: Dialect) -> str:
     # A look for each key: a plan for `IN`, made while the table was empty, reads all of it ever after.
     quoted = [postgres.quoted(dialect, [name]) for name in key]
     found = " AND ".join(f"{name} = new.{name}" for name in quoted)
-    one = f"SELECT * FROM {table.name} WHERE {found} ORDER BY {order} DESC LIMIT 1 FOR UPDATE"
+    one = f"SELECT * FROM {table.name} WHERE {found} ORDER BY {order} DESC LIMIT 1"
     return f"SELECT found.* FROM {postgres.record(table, key, dialect)} CROSS JOIN LATERAL ({one}) AS found"
+
+
+def change_held(connection: Connection, table: Table, rows: Rows, key: str, version: str) -> None:
+    """Give each row that was held, and is as it was then, the new row's other columns, and the next version.
+    Raises `LookAgain` if somebody else has changed one."""
+    if not rows:
+        return
+    if connection.dialect.name != "postgresql":
+        changed = [{**row, version: cast("int", row[version]) + 1} for row in rows]
+        update_rows(connection, table, changed, (key,))
+        return
+    names, dialect = tuple(rows[0]), connection.dialect
+    document = orjson.dumps(postgres.documents(table, names, rows, dialect)).decode()
+    result = connection.exec_driver_sql(_change(table, names, key, version, dialect), (document,))
+    if result.rowcount != len(rows):
+        raise LookAgain("somebody else has changed what was read")
+
+
+@lru_cache(maxsize=64)
+def _change(table: Table, names: Names, key: str, version: str, dialect: Dialect) -> str:
+    values = [f"{name} = new.{name}" for name in names if name not in (key, version)]
+    next_one = f"{version} = new.{version} + 1"
+    same = f"{table.name}.{key} = new.{key} AND {table.name}.{version} = new.{version}"
+    new = postgres.record(table, names, dialect)
+    return f"UPDATE {table.name} SET {', '.join([*values, next_one])} FROM {new} WHERE {same}"
 
 
 def rows_of(

@@ -19,7 +19,7 @@ from muster.store.watch_runs import (
     add_runs,
     change_expectations,
     change_runs,
-    lock_latest,
+    hold_latest,
 )
 from muster.store.watched_graphs import Concern, WatchedGraphs, meant
 from muster.watch.alerts import Settled, Step
@@ -95,7 +95,7 @@ class Rules:
             return Effects()
         concerns = self._graphs.concerned(connection, {event.event_type for event in events})
         wanted = [(event, meant(event, concerns.get(event.event_type, ()))) for event in events]
-        latest = lock_latest(connection, _places(wanted))
+        latest = hold_latest(connection, _places(wanted))
         seen = set() if is_new else _seen(connection, events, latest.values())
         batch = _Batch(self._graphs, latest, seen, run_ids, expectation_ids, post)
         for event, workflows in wanted:

@@ -9,7 +9,7 @@ from muster.model.json import JsonObject
 from muster.model.watching import Expectation, ExpectationStatus, Run, Severity
 from muster.store.database import LookAgain
 from muster.store.dialect import insert_new, insert_rows, update_rows
-from muster.store.sets import lock_last, rows_of
+from muster.store.sets import change_held, hold_last, rows_of
 from muster.store.tables import expectation, workflow_run
 
 # A version and a correlation key.
@@ -19,15 +19,15 @@ RUN_KEY = ("workflow_version_id", "correlation_key", "run_no")
 NOT_CLEARED = "status <> 'cleared'"
 
 
-def lock_latest(connection: Connection, places: Sequence[Place]) -> dict[Place, Run]:
-    """The latest run at each of these places, if there is one; nobody changes it, or what it expects, until
-    the transaction is over."""
-    rows = lock_last(connection, workflow_run, RUN_KEY[:2], places, "run_no")
+def hold_latest(connection: Connection, places: Sequence[Place]) -> dict[Place, Run]:
+    """The latest run at each of these places, if there is one. If somebody changes it, or what it expects,
+    meanwhile, `change_runs` says so: it comes before all else that is written about it."""
+    rows = hold_last(connection, workflow_run, RUN_KEY[:2], places, "run_no")
     return {(run.version_id, run.correlation_key): run for run in with_expectations(connection, rows)}
 
 
 def with_expectations(connection: Connection, rows: Sequence[Row[Any]]) -> list[Run]:
-    """Runs of rows that are locked."""
+    """Runs of rows that are held."""
     runs = {row.id: run_of(row) for row in rows}
     # What is over expects nothing, but for what was missed.
     for row in rows_of(connection, expectation, "workflow_run_id", sorted(runs), NOT_CLEARED):
@@ -83,13 +83,16 @@ def add_runs(connection: Connection, runs: Sequence[Run]) -> None:
 
 
 def change_runs(connection: Connection, runs: Iterable[Run]) -> None:
-    """Of runs that are locked."""
-    update_rows(connection, workflow_run, [_changes(run) for run in runs], ("id",))
+    """Write runs that are held; nobody else changes them, or what they expect, until the transaction is over.
+    In one order, since it waits for others. Raises `LookAgain`."""
+    ordered = sorted(runs, key=lambda run: run.id)
+    change_held(connection, workflow_run, [_changes(run) for run in ordered], "id", "seq")
 
 
 def _new_row(run: Run) -> dict[str, object]:
     return {
         **_changes(run),
+        "seq": 1,
         "workflow_version_id": run.version_id,
         "correlation_key": run.correlation_key,
         "run_no": run.number,
@@ -106,7 +109,7 @@ def _changes(run: Run) -> dict[str, object]:
         "status": run.status.value,
         "last_node_key": run.last_node,
         "state": _state(run),
-        "seq": run.seq + 1,
+        "seq": run.seq,
         "updated_at": run.updated_at,
         "finished_at": run.finished_at,
     }
@@ -142,7 +145,7 @@ def add_expectations(connection: Connection, created: Sequence[Expectation]) -> 
 def change_expectations(
     connection: Connection, changed: Iterable[Expectation], owner: str | None = None
 ) -> None:
-    """Of runs that are locked. `owner`: who lets them fire."""
+    """Of runs that are written already. `owner`: who lets them fire."""
     rows: list[dict[str, object]] = [
         {
             "id": each.id,

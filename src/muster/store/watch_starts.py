@@ -15,7 +15,7 @@ from muster.store.tables import expected_start, stage_aggregate, stage_group, wo
 from muster.store.watch_counts import Tally, minute_of
 from muster.store.watch_ids import reserve
 from muster.store.watch_rules import EXPECTATION_IDS, GROUP_KEY, RUN_IDS
-from muster.store.watch_runs import add_expectations, add_runs, lock_latest
+from muster.store.watch_runs import add_expectations, add_runs, hold_latest
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.stages import Stage
 from muster.watch.starts import Occurrence, expected_run, next_start, occurrence
@@ -102,7 +102,7 @@ class ExpectedStarts:
     def _begin(
         self, connection: Connection, version_id: int, node: str, when: Occurrence, tally: Tally
     ) -> None:
-        last = lock_latest(connection, [(version_id, when.key)]).get((version_id, when.key))
+        last = hold_latest(connection, [(version_id, when.key)]).get((version_id, when.key))
         if last is not None and (last.finished_at is None or last.started_at >= when.since):
             return  # it has begun already
         tenant = connection.scalar(

@@ -53,7 +53,7 @@ async def test_the_board_shows_what_is_in_flight_counted_due_and_wrong(house: Wa
         event("SYS2_VERIFIED", "TR1", NOON + timedelta(minutes=2), group=NY),
         event("SYS3_ACK", "TR3", NOON + timedelta(minutes=3), group=LN),
     )
-    look = await board.look(None)
+    look = await board.look(None, recent=15)
     ny, ln = tiles(look, "NY"), tiles(look, "LN")
     assert list(ny) == ["ingest", "sys2-verify", "sys3-ack", "sys4-settle"]
     assert (ny["ingest"].counts.completed, ny["sys2-verify"].in_flight, ny["sys3-ack"].in_flight) == (1, 3, 1)

@@ -17,6 +17,9 @@ EVENT_WAITS = "tests/contract/test_event_waits.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 TRADES = "tests/contract/test_watched_trades.py"
+ALERTS = "tests/contract/test_alert_book.py"
+INCIDENTS = "tests/contract/test_incidents.py"
+BOARDS = "tests/contract/test_wallboard.py"
 PUBLISHING = "tests/contract/test_publishing.py"
 PUBLISHING_FAULTS = "tests/contract/test_publishing_faults.py"
 ON_KAFKA = "tests/contract/test_kafka_publishing.py"
@@ -850,5 +853,47 @@ MUTANTS = [
         "    if result.rowcount != len(rows):\n",
         "    if result.rowcount > len(rows):\n",
         "tests/contract/test_arrivals_and_misses.py one_story and postgres",
+    ),
+    Mutant(
+        "what an alert's state does not allow",
+        "store/alerts.py",
+        "legal = [row for row in rows if row.id not in refused]",
+        "legal = list(rows)",
+        f"{ALERTS} many_are_acted_on and sqlite",
+    ),
+    Mutant(
+        "a miss that is resolved is in flight no longer",
+        "store/alerts.py",
+        "                self._let_go(connection, institute_id, alert_ids)\n",
+        "                pass\n",
+        f"{ALERTS} counts_on_it_no_longer and sqlite",
+    ),
+    Mutant(
+        "a flood is one incident",
+        "watch/incidents.py",
+        "    return len(groups) > 1 and len(alerts)",
+        "    return len(groups) > 99 and len(alerts)",
+        f"{INCIDENTS} silent_source and sqlite",
+    ),
+    Mutant(
+        "an incident is told once",
+        "store/incidents.py",
+        "                    i.notified_at.is_(None),\n                    i.first",
+        "                    i.first",
+        f"{INCIDENTS} silent_source and sqlite",
+    ),
+    Mutant(
+        "an incident ends with the last of its alerts",
+        "store/incidents.py",
+        "a.incident_id == i.id, a.state != AlertState.RESOLVED.value)",
+        "a.incident_id == i.id, a.state == AlertState.SUPPRESSED.value)",
+        f"{INCIDENTS} ends_with_its_alerts and sqlite",
+    ),
+    Mutant(
+        "totals begin before the oldest minute of a page",
+        "store/aggregates.py",
+        "for row in [*rows, *_rows(connection, _at(wanted, oldest))]",
+        "for row in rows",
+        f"{BOARDS} running_total and sqlite",
     ),
 ]

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Select,
     delete,
     exists,
-    func,
     insert,
     or_,
     select,
@@ -39,12 +38,6 @@ class IncidentRepository:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def is_busy(self) -> bool:
-        def work(connection: Connection) -> bool:
-            return connection.execute(_BUSY).scalar_one() is not None
-
-        return await self._database.read(work, single=True)
 
     async def place(self, limit: int) -> int:
         return await self._database.write(lambda connection: _place_fresh(connection, limit))
@@ -106,17 +99,6 @@ class IncidentRepository:
 
 
 PLACE = "incidents"
-# Those that are open, those that are in none yet, and those whose suppression has an end.
-_BUSY = select(
-    func.coalesce(
-        select(i.id).where(i.state == IncidentState.OPEN.value).limit(1).scalar_subquery(),
-        select(a.id).where(a.incident_id.is_(None)).limit(1).scalar_subquery(),
-        select(a.id)
-        .where(a.state == AlertState.SUPPRESSED.value, a.suppressed_until.is_not(None))
-        .limit(1)
-        .scalar_subquery(),
-    )
-)
 
 
 def _place_fresh(connection: Connection, limit: int) -> int:

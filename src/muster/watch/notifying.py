@@ -54,11 +54,6 @@ class WantedIncidents:
 
 
 class IncidentBook(Protocol):
-    async def is_busy(self) -> bool:
-        """Whether there is anything to place, to close, to tell or to open again: one look that costs
-        little."""
-        ...
-
     async def place(self, limit: int) -> int:
         """Put alerts that are in no incident yet into one; how many there were."""
         ...
@@ -100,8 +95,6 @@ class Notifying:
 
     async def look(self) -> float:
         """Do what there is to do; when to look again, in seconds."""
-        if not await self._book.is_busy():
-            return self._every
         await self._suppressions.end_suppressions()
         placed = await self._book.place(MOST_PLACED)
         if placed == MOST_PLACED:

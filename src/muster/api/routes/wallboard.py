@@ -16,6 +16,7 @@ from muster.api.watch_shapes import BoardShape, BucketPage
 from muster.model.access import Role
 from muster.model.stored import Page
 from muster.watch.aggregates import WantedBuckets
+from muster.watch.boards import RECENT
 
 router = APIRouter(route_class=StrictRoute, tags=["wallboard"])
 
@@ -75,6 +76,7 @@ async def get_wallboard(
     since: Annotated[
         Moment | None, Query(description="By default a day ago; counted from its minute on.")
     ] = None,
+    recent: Annotated[int, Query(ge=0, le=60, description="So many minutes are shown one by one.")] = RECENT,
 ) -> Response:
-    board = await parts.watched.wallboard.look(caller.institute_id, since)
+    board = await parts.watched.wallboard.look(caller.institute_id, since, recent)
     return JsonAnswer(board_of(board), 200)

@@ -1,4 +1,4 @@
-"""`muster demo load`."""
+"""`muster demo load` and `muster demo traffic`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.app.cli.output import UNAVAILABLE, AsJson, print_json, run, stop
+from muster.app.cli.server import Server, Token
 
 if TYPE_CHECKING:
     from muster.app.settings import Settings
@@ -16,11 +17,6 @@ _EXECUTE = (
     "curl -s '{url}/api/workflow/execute?wait=10' -H 'content-type: application/json' "
     '-d \'{{"key": "{key}"}}\''
 )
-
-
-@demo.callback()
-def _several() -> None:
-    """A group of commands, also while it has one."""
 
 
 @demo.command("load")
@@ -47,6 +43,23 @@ def load(
         print_json({"made": made, "workflows": list(demo_workflows())})
     else:
         _say(settings, made)
+
+
+@demo.command("traffic")
+def send_traffic(
+    rate: Annotated[float, typer.Option(min=0.01, max=1_000, help="Trades that begin each second.")] = 5.0,
+    trades: Annotated[
+        int | None, typer.Option(min=1, help="So many in all; else until it is stopped.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same trades for the same number; else others.")] = 0,
+    server: Server = None,
+    token: Token = None,
+) -> None:
+    """Send trades to a running Muster as other systems would, some late, lost, doubled or out of order, and
+    let it watch them: see /wallboard and /alerts. Stopping it harms nothing."""
+    from muster.app.cli.demo_traffic import send
+
+    send(rate, trades, seed, server, token)
 
 
 async def _load(settings: "Settings") -> list[str]:

@@ -1,6 +1,7 @@
 """External tasks over HTTP: Camunda's protocol for workers, lists for people."""
 
 import asyncio
+import json
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
@@ -247,3 +248,27 @@ async def test_a_tenants_worker_gets_its_own_tasks_alone(client: Client, holding
     answer = await theirs.post(f"{REST}/{task['id']}/complete", json={"workerId": "ada"})
     assert answer.status_code == 404
     assert (await theirs.get("/api/external-tasks")).json()["items"] == []
+
+
+async def test_a_worker_that_has_left_gets_nothing(client: Client, house: House) -> None:
+    body = json.dumps({"workerId": "gone", "maxTasks": 1, "topics": [TOPIC], "asyncResponseTimeout": 600_000})
+    leaving, sent = asyncio.Event(), list[Any]()
+    arrived = iter([{"type": "http.request", "body": body.encode(), "more_body": False}])
+
+    async def receive() -> dict[str, Any]:
+        for message in arrived:
+            return message
+        await leaving.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": f"{REST}/fetchAndLock", "query_string": b""}
+    asked = asyncio.ensure_future(house.api({**scope, "headers": headers, "state": {}}, receive, send))
+    leaving.set()
+    await asked
+    await offered(client)
+    [task] = await fetched(client, "ada")
+    assert task["workerId"] == "ada"

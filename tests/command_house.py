@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from engine_house import LEASE
 from muster.definitions.limits import Limits
 from muster.engine.bus import Batch, Headers, Message, Rejected
 from muster.engine.commands import CORRELATION_ID, REFERENCE
@@ -73,8 +74,9 @@ class Commanding(Waiting):
         self.counted = Counted()
         # Nothing is registered, and nothing is in files.
         schemas = SchemaMessages(None, None, Limits(), None)  # type: ignore[arg-type]
-        self.replies = ReplyRepository(database, self.committer)
-        self.handle = ReplyMessages(self.replies, schemas, self.counted, lambda: None)
+        self.replies = ReplyRepository(database, self.committer, LEASE)
+        self.looks, self.schemas = 0, schemas
+        self.handle = ReplyMessages(self.replies, schemas, self.counted, self.look)
         node = CommandNode(
             schemas, lambda: str(uuid.uuid4()), "workflow-commands-dlq", self.counted, self.counted
         )
@@ -82,6 +84,15 @@ class Commanding(Waiting):
         self.sent = SentCommandRepository(database)
         self.effects["KAFKA_COMMAND"] = CompensatingCommand(schemas, self.sent, lambda: None)
         self.offset = 0
+
+    def look(self) -> None:
+        self.looks += 1
+
+    async def take_replies_up(self) -> None:
+        """Let whoever receives replies go on with their executions, as in a process of its own."""
+        await self.instance.take_back()
+        self.replies = ReplyRepository(self.database, self.committer, LEASE, self.instance)
+        self.handle = ReplyMessages(self.replies, self.schemas, self.counted, self.look)
 
     async def command(self, name: str = "export", /, node: JsonObject | None = None, **config: Any) -> str:
         """Save a workflow that sends a command, and begin it: the execution's id."""

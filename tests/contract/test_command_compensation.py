@@ -1,6 +1,7 @@
 """What commands have done is undone by commands, latest first, whoever goes down meanwhile."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,8 +9,11 @@ from sqlalchemy import select
 
 from clocks import NOON
 from command_house import REPLIES, Commanding, headers_of
-from muster.engine.commands import CORRELATION_ID
+from muster.engine.commands import CORRELATION_ID, CommandOpening
+from muster.engine.outbox import OutgoingMessage
+from muster.engine.ports import Lost
 from muster.model.json import JsonObject
+from muster.nodes.commanding import Outbound
 from muster.store.database import Database
 from muster.store.tables import workflow_execution, workflow_kafka_commands
 from polling import until
@@ -116,3 +120,32 @@ async def test_a_compensation_without_a_reply_is_tried_again_and_then_said(house
     assert [(row.attempt, row.status) for row in rows] == [(1, "TIMEOUT"), (2, "TIMEOUT"), (3, "TIMEOUT")]
     assert len({row.correlation_id for row in rows}) == 3
     assert "undoing a failed: Reply timeout" in str((await house.row(execution))["error_message"])
+
+
+async def test_who_was_overtaken_sends_nothing_to_undo(house: Commanding) -> None:
+    await house.save("one", step("a"), FAILS)
+    execution = await house.begin_command("one")
+    [row] = await house.commands(execution)
+    opening = CommandOpening(
+        row.id.replace("-7", "-6"),
+        "a",
+        1,
+        1,
+        "undo",
+        row.workflow_id,
+        "",
+        "commands",
+        REPLIES,
+        {},
+        {},
+        timedelta(seconds=5),
+        row.created_at,
+        compensates=row.correlation_id,
+    )
+    message = OutgoingMessage(opening.id, "commands", b"{}")
+    with pytest.raises(Lost):
+        await house.sent.send(execution, 7, Outbound(opening, message))
+    assert len(await house.outgoing("commands")) == 1
+    kept = await house.sent.send(execution, 1, Outbound(opening, message))
+    assert await house.sent.send(execution, 1, Outbound(opening, message)) == kept
+    assert len(await house.outgoing("commands")) == 2

@@ -12,6 +12,7 @@ from muster.engine.lookout import Sight
 from muster.store.command_sending import CommandSenders, RefusedCommands
 from muster.store.database import Database
 from muster.store.lookout import DatabaseSights
+from polling import until
 from waiting_house import BY_HAND
 
 SCHEMA = {
@@ -92,6 +93,24 @@ async def test_a_reply_on_another_instance_wakes_whoever_takes_it_up(house: Comm
     await other.settle()
     assert await other.status(execution) == "COMPLETED"
     assert (other.told.said, house.told.said) == (["end"], [])
+
+
+async def test_a_reply_goes_on_with_its_execution_in_the_transaction_that_stores_it(
+    house: Commanding,
+) -> None:
+    execution, other = await house.command(), await house.begin_command()
+    await house.publish(execution, other)
+    await house.take_replies_up()
+    correlations = [(await house.the_command(each)).correlation_id for each in (execution, other)]
+    messages = [house.message({"exportId": 7}, (CORRELATION_ID, each)) for each in correlations]
+    assert await house.handle(Batch([*messages, messages[0]])) == []
+    assert (await house.row(execution))["fence"] == 2
+
+    async def are_done() -> bool:
+        return [await house.status(each) for each in (execution, other)] == ["COMPLETED", "COMPLETED"]
+
+    await until(are_done)
+    assert (house.told.said, house.looks) == (["end", "end"], 0), "nobody had to look"
 
 
 async def test_two_replies_are_one_and_a_repeat_changes_nothing(house: Commanding) -> None:

@@ -16,6 +16,8 @@ CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 EVENT_WAITS = "tests/contract/test_event_waits.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
+COMMANDS = "tests/contract/test_commands.py"
+COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
 ALERTS = "tests/contract/test_alert_book.py"
 INCIDENTS = "tests/contract/test_incidents.py"
@@ -62,6 +64,55 @@ FIRST = [
 
 MUTANTS = [
     *FIRST,
+    Mutant(
+        "a command takes one reply",
+        "engine/commands.py",
+        "    if has_reply:\n        return Received.DUPLICATE\n",
+        "",
+        f"{COMMANDS} late_reply and sqlite",
+    ),
+    Mutant(
+        "a late reply resumes nothing",
+        "engine/commands.py",
+        "return Received.ACCEPTED if status in OPEN else Received.LATE",
+        "return Received.ACCEPTED",
+        f"{COMMANDS} late_reply and sqlite",
+    ),
+    Mutant(
+        "a reply comes on its command's topic",
+        "engine/commands.py",
+        "    if topic != expects_on:\n        return Received.ELSEWHERE\n",
+        "",
+        f"{COMMANDS} another_topic and sqlite",
+    ),
+    Mutant(
+        "a command's time counts from when it was sent",
+        "engine/commands.py",
+        "        return at + max(timeout, SHORTEST_LOOK)\n",
+        "        return None\n",
+        f"{COMMANDS} time_counts and sqlite",
+    ),
+    Mutant(
+        "a command is buried after its last attempt",
+        "engine/drive.py",
+        "live.opens += outcome.opens if retrying else (*outcome.opens, *outcome.buries)",
+        "live.opens += (*outcome.opens, *outcome.buries)",
+        f"{COMMANDS} each_retry and sqlite",
+    ),
+    Mutant(
+        "a compensation's command is its owner's",
+        "store/command_sending.py",
+        "            if [row.fence for row in locked] != [fence]:\n                return None\n",
+        "",
+        f"{COMPENSATION} overtaken and sqlite",
+    ),
+    Mutant(
+        "a compensation's command is sent once",
+        "nodes/compensating.py",
+        "str(uuid.uuid5(NAMESPACE, name)),\n            derived_id(call.execution_id, name),",
+        "str(uuid.uuid4()),\n            str(uuid.uuid4()),",
+        f"{COMPENSATION} across_a_crash and sqlite",
+    ),
     Mutant(
         "a task that is answered is nobody's any more",
         "engine/external_tasks.py",

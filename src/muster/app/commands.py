@@ -4,6 +4,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from muster.app.bus import consuming
@@ -13,6 +14,7 @@ from muster.app.passes import TROUBLE, making
 from muster.engine.consuming import Consumer
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
+from muster.engine.taker import Taker
 from muster.kit.loop import Loop
 from muster.nodes.command_replies import ReplyMessages
 from muster.nodes.commanding import CommandNode
@@ -46,11 +48,12 @@ def commands_of(ground: Ground, schemas: MessageSchemas) -> Commands:
 
 @asynccontextmanager
 async def receiving_replies(
-    ground: Ground, commands: Commands, look_now: Callable[[], None]
+    ground: Ground, commands: Commands, taker: Taker, look_now: Callable[[], None]
 ) -> AsyncIterator[Consumer]:
     """Take replies until the end of the block, if this instance has the role `engine`."""
     kafka = ground.settings.workflow.kafka
-    replies = ReplyRepository(ground.database, ground.committer)
+    lease = timedelta(seconds=ground.settings.engine.lease)
+    replies = ReplyRepository(ground.database, ground.receipts, lease, taker)
     messages = ReplyMessages(replies, commands.schemas, commands.metrics, look_now)
 
     async def always() -> Collection[str]:

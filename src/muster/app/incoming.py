@@ -77,7 +77,7 @@ async def taking_in(
                 ground.lookout,
             )
         )
-        replies = await stack.enter_async_context(receiving_replies(ground, commands, look_now))
+        replies = await stack.enter_async_context(receiving_replies(ground, commands, engine.taker, look_now))
 
         def retire() -> None:
             consumer.retire()

@@ -108,11 +108,13 @@ class Received(StrEnum):
 
 
 class Reception(NamedTuple):
-    """What became of a reply to a command on this topic, and how long it took from its being sent."""
+    """What became of a reply to a command on this topic, and how long it took from its being sent.
+    `is_taken_up`: its execution goes on already."""
 
     received: Received
     command_topic: str = ""
     latency: timedelta | None = None
+    is_taken_up: bool = False
 
 
 def received_by(status: CommandStatus, has_reply: bool, expects_on: str, topic: str) -> Received:

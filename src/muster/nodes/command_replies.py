@@ -183,7 +183,7 @@ class ReplyMessages:
                 found.rejected.append(Rejected(message, UNMATCHED, told))
             else:
                 self._count(reply, reception)
-        if any(each.received is Received.ACCEPTED for each in came):
+        if any(each.received is Received.ACCEPTED and not each.is_taken_up for each in came):
             self._look_now()
 
     def _count(self, reply: Reply, reception: Reception) -> None:

@@ -1,4 +1,4 @@
-"""Replies to commands: stored, and whoever waits for them told.
+"""Replies to commands: stored, and the executions that wait for them claimed.
 
 That is one transaction for a whole batch, under the locks of the executions concerned: of any number of
 replies to a command one is stored, and of a reply and the timeout one wins.
@@ -7,8 +7,9 @@ replies to a command one is stored, and of a reply and the timeout one wins.
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, select
 from sqlalchemy.exc import DBAPIError
@@ -20,15 +21,17 @@ from muster.engine.commands import (
     Reply,
     received_by,
 )
-from muster.engine.ports import NotWritten
+from muster.engine.ports import NotWritten, OwnedExecution
+from muster.engine.taker import Taker
 from muster.model.json import JsonObject
 from muster.nodes.command_replies import Expecting, ReplyTopic
-from muster.store.answers import Answer, give
+from muster.store.answers import Answer
 from muster.store.commands import K, answer_of
 from muster.store.committer import TROUBLE, GroupCommitter, Locks
 from muster.store.database import Database
 from muster.store.dialect import now, update_rows
 from muster.store.lock_order import lock_reached
+from muster.store.resuming import HandingOver, resume
 from muster.store.tables import ID_LENGTH, reply_topic, workflow_kafka_commands
 from muster.store.types import is_storable
 
@@ -66,26 +69,53 @@ class _Held:
         return Reception(verdict, self.row.command_topic, took)
 
 
+class Brought(NamedTuple):
+    """A reply, and the owner for whom the execution is to be claimed that goes on with it; None: nobody."""
+
+    reply: Reply
+    owner: str | None = None
+
+
+class Stored(NamedTuple):
+    """What became of a reply, and the execution that was claimed with it."""
+
+    reception: Reception
+    owned: OwnedExecution | None = None
+
+
 class ReceivingReplies:
-    """Takes replies, and answers for each what became of it."""
+    """Takes replies, answers for each what became of it, and claims the executions that go on with them."""
 
     key_may_repeat = True
     locks = Locks.ROWS
     is_single_statement = False
 
-    def write(self, connection: Connection, items: Sequence[Reply]) -> Sequence[Reception]:
-        held = _locked(connection, {each.correlation_id for each in items})
+    def __init__(self, lease: timedelta) -> None:
+        self._lease = lease
+
+    def write(self, connection: Connection, items: Sequence[Brought]) -> Sequence[Stored]:
+        held = _locked(connection, {item.reply.correlation_id for item in items})
         at = now(connection)
-        verdicts = [
-            held[each.correlation_id].take(each, at)
-            if each.correlation_id in held
-            else Reception(Received.UNMATCHED)
-            for each in items
-        ]
+        came = [_taken(held.get(item.reply.correlation_id), item.reply, at) for item in items]
         taken = [each for each in held.values() if each.reply is not None]
         update_rows(connection, workflow_kafka_commands, [_row(each, at) for each in taken], ("id",))
-        give(connection, [answer for each in taken for answer in _answers(each)])
-        return verdicts
+        answers = [answer for each in taken for answer in _answers(each)]
+        meant = [(held.get(item.reply.correlation_id), item.owner) for item in items]
+        owners = {each.row.workflow_instance_id: owner for each, owner in meant if each is not None}
+        owned = resume(connection, answers, owners, self._lease)
+        return [_stored(each, mine, owned) for each, (mine, _) in zip(came, meant, strict=True)]
+
+
+def _taken(held: _Held | None, reply: Reply, at: datetime) -> Reception:
+    return Reception(Received.UNMATCHED) if held is None else held.take(reply, at)
+
+
+def _stored(reception: Reception, held: _Held | None, owned: dict[str, OwnedExecution]) -> Stored:
+    """Each execution goes with one reply."""
+    if held is None or reception.received is not Received.ACCEPTED:
+        return Stored(reception)
+    mine = owned.pop(held.row.workflow_instance_id, None)
+    return Stored(reception._replace(is_taken_up=mine is not None), mine)
 
 
 def _locked(connection: Connection, correlations: Collection[str]) -> dict[str, _Held]:
@@ -140,20 +170,37 @@ def _answers(held: _Held) -> Sequence[Answer]:
 
 
 class ReplyRepository:
-    """`nodes.command_replies.Replies` on a database."""
+    """`nodes.command_replies.Replies` on a database. Executions are claimed for the `taker`, if there is
+    one."""
 
-    def __init__(self, database: Database, committer: GroupCommitter) -> None:
-        self._database, self._committer = database, committer
-        self._receiving = ReceivingReplies()
+    def __init__(
+        self, database: Database, committer: GroupCommitter, lease: timedelta, taker: Taker | None = None
+    ) -> None:
+        self._database, self._committer, self._handing = database, committer, HandingOver()
+        self._receiving = ReceivingReplies(lease)
+        if taker is not None:
+            self._handing.hand_to(taker)
 
     async def receive(self, replies: Sequence[Reply]) -> Sequence[Reception]:
-        submitted = [self._committer.submit(self._receiving, each, each.correlation_id) for each in replies]
-        came = await asyncio.gather(*submitted, return_exceptions=True)
+        came = await asyncio.gather(*map(self._submit, replies), return_exceptions=True)
         if away := next((each for each in came if isinstance(each, TROUBLE)), None):
             raise NotWritten(str(away)) from away
         if wrong := next((each for each in came if isinstance(each, BaseException)), None):
             raise wrong
-        return [each for each in came if not isinstance(each, BaseException)]
+        return [each.reception for each in came if not isinstance(each, BaseException)]
+
+    def _submit(self, reply: Reply) -> "asyncio.Future[Stored]":
+        brought = Brought(reply, self._handing.owner)
+        submitted = self._committer.submit(self._receiving, brought, reply.correlation_id)
+        submitted.add_done_callback(partial(self._collect, asyncio.get_running_loop().time()))
+        return submitted
+
+    def _collect(self, asked: float, submitted: "asyncio.Future[Stored]") -> None:
+        """What was claimed goes on, whatever becomes of who brought the reply."""
+        if submitted.cancelled() or submitted.exception() is not None:
+            return
+        if (owned := submitted.result().owned) is not None:
+            self._handing.collect(owned, asked)
 
     async def expecting(self, correlations: Collection[str]) -> Mapping[str, Expecting]:
         known = sorted(each for each in correlations if is_storable(each, ID_LENGTH))

@@ -1,8 +1,8 @@
-"""Events that complete a wait, and in the same transaction the claim of its execution: who received the last
-event goes on with it at once, and nobody has to look for it."""
+"""Answers, and in the same transaction the claim of the executions that they are for: who received the last
+event of a wait, or a reply, goes on with its execution at once, and nobody has to look for it."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from muster.engine.event_waits import Accepted, Arrived, Verdict
 from muster.engine.ports import OwnedExecution
 from muster.engine.taker import Taker
 from muster.store.among import Among
-from muster.store.answers import keep, make_due, signals_of_answers
+from muster.store.answers import Answer, keep, make_due, signals_of_answers
 from muster.store.claims import MAY_BE_TAKEN, RESUMED, UNOWNED, E, take
 from muster.store.committer import GroupCommitter, Locks
 from muster.store.dialect import Claim
@@ -26,6 +26,59 @@ ANSWERED = Among(
         workflow_execution, select(E.id).where(these, UNOWNED, MAY_BE_TAKEN), RESUMED, list(E)
     ),
 )
+
+
+def resume(
+    connection: Connection,
+    answers: Sequence[Answer],
+    owners: Mapping[str, str | None],
+    lease: timedelta,
+) -> dict[str, OwnedExecution]:
+    """Let answers reach their executions, which are locked, and claim those for whose answer there is an
+    owner. The others, and what somebody has, are due at once."""
+    keep(connection, signals_of_answers(answers))
+    answered = {answer.execution_id for answer in answers}
+    owned: dict[str, OwnedExecution] = {}
+    for owner in {owner for owner in owners.values() if owner is not None}:
+        if mine := {each for each in answered if owners.get(each) == owner}:
+            claim, given = ANSWERED.of(connection, mine)
+            taken = take(connection, claim, owner, len(mine), lease, **given)
+            owned |= {each.id: each for each in taken}
+    make_due(connection, answered - owned.keys())
+    return owned
+
+
+class HandingOver:
+    """Hands what was claimed to whoever goes on with it, whatever becomes of those who brought the
+    answers."""
+
+    def __init__(self) -> None:
+        self._taker: Taker | None = None
+        self._claimed: list[OwnedExecution] = []
+        self._asked = 0.0
+
+    def hand_to(self, taker: Taker) -> None:
+        """Let this one go on with executions from now on."""
+        self._taker = taker
+
+    @property
+    def owner(self) -> str | None:
+        """For whom executions may be claimed; None: nobody."""
+        return None if self._taker is None else self._taker.takes_as()
+
+    def collect(self, owned: OwnedExecution, asked: float) -> None:
+        """This was claimed, and asked for then, by the loop's clock."""
+        if not self._claimed:
+            # After all that were written with it have been told: they go on together.
+            self._asked = asked
+            asyncio.get_running_loop().call_soon(self._hand_over)
+        self._asked = min(self._asked, asked)
+        self._claimed.append(owned)
+
+    def _hand_over(self) -> None:
+        claimed, self._claimed = self._claimed, []
+        assert self._taker is not None, "nothing is claimed for nobody"
+        self._taker.take_up(claimed, self._asked)
 
 
 class Received(NamedTuple):
@@ -55,23 +108,11 @@ class ReceivingAndTaking:
 
     def write(self, connection: Connection, items: Sequence[Brought]) -> Sequence[Received]:
         verdicts, answers = receive_all(connection, [item.event for item in items], self._instance)
-        keep(connection, signals_of_answers(answers))
-        completed = {answer.execution_id for answer in answers}
         owners = {item.event.execution_id: item.owner for item in items if item.owner is not None}
-        owned: dict[str, OwnedExecution] = {}
-        for owner in set(owners.values()):
-            mine = {each for each in completed if owners.get(each) == owner}
-            owned |= {each.id: each for each in self._taken(connection, mine, owner)}
-        make_due(connection, completed - owned.keys())
+        owned = resume(connection, answers, owners, self._lease)
         return [
             _with_owned(verdict, item.event, owned) for item, verdict in zip(items, verdicts, strict=True)
         ]
-
-    def _taken(self, connection: Connection, ids: Collection[str], owner: str) -> Sequence[OwnedExecution]:
-        if not ids:
-            return []
-        claim, given = ANSWERED.of(connection, ids)
-        return take(connection, claim, owner, len(ids), self._lease, **given)
 
 
 def _with_owned(verdict: Verdict, event: Arrived, owned: dict[str, OwnedExecution]) -> Received:
@@ -86,36 +127,21 @@ class Receptions:
     whatever becomes of those who brought the events."""
 
     def __init__(self, committer: GroupCommitter, instance: str, lease: timedelta) -> None:
-        self._committer = committer
+        self._committer, self._handing = committer, HandingOver()
         self._kind = ReceivingAndTaking(instance, lease)
-        self._taker: Taker | None = None
-        self._claimed: list[OwnedExecution] = []
-        self._asked = 0.0
 
     def hand_to(self, taker: Taker) -> None:
         """Let this one go on with executions from now on."""
-        self._taker = taker
+        self._handing.hand_to(taker)
 
     def submit(self, event: Arrived) -> "asyncio.Future[Received]":
-        owner = None if self._taker is None else self._taker.takes_as()
-        submitted = self._committer.submit(self._kind, Brought(event, owner), event.correlation_id)
+        brought = Brought(event, self._handing.owner)
+        submitted = self._committer.submit(self._kind, brought, event.correlation_id)
         submitted.add_done_callback(partial(self._collect, asyncio.get_running_loop().time()))
         return submitted
 
     def _collect(self, asked: float, submitted: "asyncio.Future[Received]") -> None:
         if submitted.cancelled() or submitted.exception() is not None:
             return
-        owned = submitted.result().owned
-        if owned is None:
-            return
-        if not self._claimed:
-            # After all that were written with it have been told: they go on together.
-            self._asked = asked
-            asyncio.get_running_loop().call_soon(self._hand_over)
-        self._asked = min(self._asked, asked)
-        self._claimed.append(owned)
-
-    def _hand_over(self) -> None:
-        claimed, self._claimed = self._claimed, []
-        assert self._taker is not None, "nothing is claimed for nobody"
-        self._taker.take_up(claimed, self._asked)
+        if (owned := submitted.result().owned) is not None:
+            self._handing.collect(owned, asked)

@@ -681,6 +681,13 @@ MUTANTS = [
         "tests/contract/test_taken_up_at_once.py stops_waiting and sqlite",
     ),
     Mutant(
+        "positions that Kafka refused are recorded again",
+        "bus/kafka_member.py",
+        "        self._commit_again(consumer)\n",
+        "        pass\n",
+        "tests/contract/test_refused_positions.py refused",
+    ),
+    Mutant(
         "what nobody can read is no event",
         "engine/event_waits.py",
         "if event.is_unreadable:",

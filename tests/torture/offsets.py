@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -69,10 +70,16 @@ class Offsets:
             with suppress(Unavailable, KafkaException):
                 positions, ends = await asyncio.to_thread(lambda: (self._committed(), self._ends()))
                 await self.look()
-                left = [each for each in self._sent.published if each not in self._seen]
+                left = {
+                    each: answer for each, answer in self._sent.published.items() if each not in self._seen
+                }
+                marks = await self._database.read(partial(_marks, done=left))
                 pairs = enumerate(zip(positions, ends, strict=True))
                 found = [f"{place}: {at} of {end}" for place, (at, end) in pairs if at != end]
-                found += [str(each) for each in left]
+                found += [
+                    f"{each} {'dealt with' if answer.number in marks else 'not dealt with'}"
+                    for each, answer in left.items()
+                ]
             if not found:
                 break
             await asyncio.sleep(0.5)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from muster.bus.kafka_client import CONSUMER, CONSUMER_ALWAYS, NO_TOPIC, Config, message_of, trouble
@@ -37,6 +37,7 @@ class KafkaMember:
         self._kept: list[Record] = []
         self._paused = False
         self._missing: set[str] = set()
+        self._refused: set[Place] = set()
 
     @property
     def group(self) -> str:
@@ -80,7 +81,7 @@ class KafkaMember:
 
     def _subscribe(self) -> None:
         if self._consumer is None:
-            self._consumer = Consumer(dict(self._config), logger=log)
+            self._consumer = Consumer({**self._config, "on_commit": self._noted}, logger=log)
         if not self._topics:
             self._consumer.unsubscribe()
             return
@@ -88,6 +89,7 @@ class KafkaMember:
 
     def _take(self, most: int) -> Sequence[Message]:
         consumer = self._resumed()
+        self._commit_again(consumer)
         records, self._kept = self._kept, []
         if not records:
             first = consumer.poll(LOOK_SECONDS)
@@ -162,6 +164,18 @@ class KafkaMember:
             offsets = [_offset(place, end) for place, end in mine.items()]
             self._consumer.commit(offsets=offsets, asynchronous=True)
 
+    def _noted(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        """What became of positions that were to be recorded. While partitions are given out anew, none is."""
+        self._refused |= {
+            Place(each.topic, each.partition) for each in partitions if (error or each.error) is not None
+        }
+
+    def _commit_again(self, consumer: Consumer) -> None:
+        """Where no further message comes, nothing else would record how far this member is."""
+        refused, self._refused = self._refused, set()
+        if again := [_offset(place, self._ends[place]) for place in sorted(refused) if place in self._ends]:
+            consumer.commit(offsets=again, asynchronous=True)
+
     def _lag(self) -> Mapping[Place, int]:
         consumer = self._consumer
         if consumer is None:
@@ -193,6 +207,7 @@ class KafkaMember:
         self._ends.clear()
         self._begins.clear()
         self._kept.clear()
+        self._refused.clear()
 
 
 def _offset(place: Place, offset: int | None = None) -> TopicPartition:

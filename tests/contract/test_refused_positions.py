@@ -1,0 +1,60 @@
+"""A position that Kafka refused to record is recorded again, also where no further message comes."""
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from bus_house import KafkaBuses
+from muster.bus.kafka_member import KafkaMember
+from muster.engine.bus import Outgoing, Place
+from polling import until
+
+pytestmark = pytest.mark.kafka
+
+
+class Rebalancing:
+    """A client whose group is being given its partitions anew: the first positions are refused."""
+
+    def __init__(self, client: Consumer, member: KafkaMember) -> None:
+        self._client, self._member = client, member
+        self.refused = 0
+
+    def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> None:
+        self.refused += 1
+        self._member._noted(KafkaError(KafkaError.REBALANCE_IN_PROGRESS), offsets)
+        self._member._consumer = self._client
+
+
+async def test_a_position_that_was_refused_is_recorded_again(kafka_bootstrap: str) -> None:
+    buses = KafkaBuses(kafka_bootstrap)
+    bus = buses.bus("here")
+    topic = f"refused-{id(buses)}"
+    await buses.make(topic)
+    [(place, _), *_] = await bus.publish([Outgoing(topic, b"1", b"key"), Outgoing(topic, b"2", b"key")])
+    member = KafkaMember({"bootstrap.servers": kafka_bootstrap}, f"group-{topic}")
+    await member.subscribe([topic])
+
+    async def fetched() -> bool:
+        return bool(await member.fetch(10, 0.5))
+
+    await until(fetched)
+    assert member._consumer is not None
+    member._consumer = client = Rebalancing(member._consumer, member)  # type: ignore[assignment]
+    await member.record({place: 2})
+    assert client.refused == 1
+
+    async def recorded() -> bool:
+        await member.fetch(10, 0.1)
+        return await _recorded(member, place) == 2
+
+    await until(recorded)
+    await member.leave()
+    await buses.close()
+
+
+async def _recorded(member: KafkaMember, place: Place) -> int:
+    def ask() -> int:
+        assert member._consumer is not None
+        [found] = member._consumer.committed([TopicPartition(*place)], timeout=10)
+        return int(found.offset)
+
+    return await member._run(ask)

@@ -51,12 +51,17 @@ Opening = Callable[..., Desk]
 def open_desk(chromium: Browser, complaints: list[str]) -> Iterator[Opening]:
     """Somebody at a screen of their own, at a server."""
     contexts = []
+    bases: tuple[str, ...] = ()
 
     def heard(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        # Pages of others, such as a provider's own, complain of what is theirs.
+        if message.type in ("error", "warning") and message.location["url"].startswith(bases):
             complaints.append(f"{message.type}: {message.text}")
 
     def open_one(server: Server, scheme: str = "light", size: tuple[int, int] = (1280, 800)) -> Desk:
+        nonlocal bases
+        base = f"http://127.0.0.1:{server.port}"
+        bases = (*bases, base)
         viewport: ViewportSize = {"width": size[0], "height": size[1]}
         context = chromium.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
         context.set_default_timeout(PATIENCE * 1000)
@@ -64,7 +69,7 @@ def open_desk(chromium: Browser, complaints: list[str]) -> Iterator[Opening]:
         page: Page = context.new_page()
         page.on("console", heard)
         page.on("pageerror", lambda error: complaints.append(f"thrown: {error}"))
-        return Desk(page, f"http://127.0.0.1:{server.port}")
+        return Desk(page, base)
 
     yield open_one
     for context in contexts:

@@ -20,6 +20,12 @@ const Triggers = lazy(() => import('../pages/Triggers'));
 const Waits = lazy(() => import('../pages/Waits'));
 const Approvals = lazy(() => import('../pages/Approvals'));
 const DeadLetters = lazy(() => import('../pages/DeadLetters'));
+const Commands = lazy(() => import('../pages/Commands'));
+const Outbox = lazy(() => import('../pages/Outbox'));
+const Wallboard = lazy(() => import('../pages/Wallboard'));
+const Items = lazy(() => import('../pages/Items'));
+const Item = lazy(() => import('../pages/Item'));
+const Alerts = lazy(() => import('../pages/Alerts'));
 const Instances = lazy(() => import('../pages/Instances'));
 
 export function App() {
@@ -59,6 +65,12 @@ function Shell() {
             <Route path="/waits" component={Waits} />
             <Route path="/approvals" component={Approvals} />
             <Route path="/dead-letters" component={DeadLetters} />
+            <Route path="/commands" component={Commands} />
+            <Route path="/outbox" component={Outbox} />
+            <Route path="/wallboard" component={Wallboard} />
+            <Route path="/items" component={Items} />
+            <Route path="/items/:key">{({ key }) => <Item key={key} name={key} />}</Route>
+            <Route path="/alerts" component={Alerts} />
             <Route path="/instances" component={Instances} />
             <Route>
               <Empty title="There is no such page">

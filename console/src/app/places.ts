@@ -21,8 +21,18 @@ export const GROUPS: readonly (readonly [string, readonly Place[]])[] = [
     [
       { path: '/executions', title: 'Executions', icon: 'play' },
       { path: '/waits', title: 'Waits', icon: 'hourglass' },
+      { path: '/commands', title: 'Commands', icon: 'exchange' },
       { path: '/approvals', title: 'Approvals', icon: 'person' },
+      { path: '/outbox', title: 'Outbox', icon: 'send' },
       { path: '/dead-letters', title: 'Dead letters', icon: 'letter' },
+    ],
+  ],
+  [
+    'Watch',
+    [
+      { path: '/wallboard', title: 'Wallboard', icon: 'board' },
+      { path: '/items', title: 'Items', icon: 'lines' },
+      { path: '/alerts', title: 'Alerts', icon: 'bell' },
     ],
   ],
   ['', [{ path: '/instances', title: 'Instances', icon: 'server' }]],

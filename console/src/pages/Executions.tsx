@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<Execution>[] = [
   { title: 'Workflow', width: 'minmax(5rem, 1.6fr)', show: (row) => row.key },
   { title: 'Status', width: '6.5rem', show: (row) => <Status of={row.status} /> },
   { title: 'Where, or why', width: 'minmax(6rem, 2fr)', show: (row) => <Where row={row} />, wide: true },
-  { title: 'Started', width: '5.5rem', show: (row) => <Time at={row.startedAt} /> },
+  { title: 'Started', width: '6rem', show: (row) => <Time at={row.startedAt} /> },
   {
     title: 'Took',
     width: '6rem',

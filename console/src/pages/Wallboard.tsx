@@ -1,0 +1,145 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { Link } from 'wouter';
+import { api, got, type Schemas } from '../api/client';
+import { lostSince } from '../api/connection';
+import { useStore } from '../api/store';
+import type { Told } from '../api/stream';
+import { useLive } from '../api/useLive';
+import { Empty } from '../ui/Empty';
+import { Skeleton } from '../ui/List';
+import { Page } from '../ui/Page';
+import { Problem } from '../ui/Problem';
+import { Status } from '../ui/Status';
+import { Countdown, useNow } from '../ui/Time';
+import './watch.css';
+
+type Board = Schemas['BoardShape'];
+type Entry = Schemas['BoardEntry'];
+const WORST = ['red', 'amber', 'green'];
+
+/** How everything stands that is watched: readable from across the room, and live. */
+export default function Wallboard() {
+  const queries = useQueryClient();
+  const whole = useRef<HTMLDivElement>(null);
+  const [wall, setWall] = useState(false);
+  const { data, error, refetch } = useQuery({
+    queryKey: ['wallboard'],
+    queryFn: () => got(api.GET('/wallboard')),
+    refetchInterval: 30_000,
+  });
+  useLive('/api/stream?topics=wallboard', ({ data: told }: Told) => {
+    const { workflows, gone } = told as Schemas['BoardChanged'];
+    if (gone.length) void refetch();
+    queries.setQueryData<Board>(
+      ['wallboard'],
+      (board) => board && { ...board, workflows: merged(board.workflows, workflows) },
+    );
+  });
+  useEffect(() => {
+    const changed = () => setWall(document.fullscreenElement !== null);
+    document.addEventListener('fullscreenchange', changed);
+    return () => document.removeEventListener('fullscreenchange', changed);
+  }, []);
+  return (
+    <Page
+      title="Wallboard"
+      actions={
+        <button type="button" className="button" onClick={() => void whole.current?.requestFullscreen()}>
+          Full screen
+        </button>
+      }
+    >
+      {error && !data && <Problem error={error} again={() => refetch()} />}
+      {!data && !error && <Skeleton />}
+      {data?.workflows.length === 0 && (
+        <Empty title="Nothing is watched yet">
+          <p className="quiet">
+            Save a graph of events with deadlines (<code>POST /workflows</code>) and send events to{' '}
+            <code>POST /ingest</code>; or give a workflow <code>watch: true</code>.
+          </p>
+        </Empty>
+      )}
+      <div ref={whole} className={wall ? 'board wall' : 'board'}>
+        {wall && <Clock />}
+        {data?.workflows.toSorted(worstFirst).map((entry) => (
+          <Tile key={entry.key} entry={entry} />
+        ))}
+      </div>
+    </Page>
+  );
+}
+
+function merged(shown: readonly Entry[], changed: readonly Entry[]): Entry[] {
+  const now = new Map(shown.map((entry) => [entry.key, entry]));
+  for (const entry of changed) now.set(entry.key, entry);
+  return [...now.values()];
+}
+
+function worstFirst(one: Entry, other: Entry): number {
+  return WORST.indexOf(one.status) - WORST.indexOf(other.status) || one.name.localeCompare(other.name);
+}
+
+function Clock() {
+  const now = useNow();
+  const since = useStore(lostSince);
+  return (
+    <p className="board-clock">
+      {now.toLocaleTimeString()}{' '}
+      {since && <span className="status warn">▲ old since {since.toLocaleTimeString()}</span>}
+    </p>
+  );
+}
+
+function Tile({ entry }: { entry: Entry }) {
+  const tiles = entry.groups.flatMap((group) => group.nodes);
+  const sum = (name: 'inFlight' | 'late' | 'failed' | 'completed') =>
+    tiles.reduce((total, tile) => total + tile[name], 0);
+  const due = tiles.flatMap((tile) => (tile.nextDueAt ? [tile.nextDueAt] : [])).toSorted()[0];
+  return (
+    <article className={`tile ${entry.status}`}>
+      <header>
+        <h2>
+          <Link href={`/items?workflow=${encodeURIComponent(entry.key)}`}>{entry.name}</Link>
+        </h2>
+        <Status of={entry.status} />
+      </header>
+      <dl className="numbers">
+        <div>
+          <dt>in flight</dt>
+          <dd>{sum('inFlight')}</dd>
+        </div>
+        <div className={sum('late') ? 'raised-late' : ''}>
+          <dt>late</dt>
+          <dd>{sum('late')}</dd>
+        </div>
+        <div className={sum('failed') ? 'raised-failed' : ''}>
+          <dt>failed</dt>
+          <dd>{sum('failed')}</dd>
+        </div>
+        <div>
+          <dt>done</dt>
+          <dd>{sum('completed')}</dd>
+        </div>
+      </dl>
+      <p className="quiet">{due ? <Countdown to={due} /> : 'nothing is due'}</p>
+      {entry.groups.map((group) => (
+        <div key={group.groupHash} className="strip-row">
+          {group.group && (
+            <span className="quiet cut">{Object.values(group.group).map(String).join(' · ')}</span>
+          )}
+          <ol className="strip">
+            {group.nodes.map((tile) => (
+              <li key={tile.node} className={tile.status}>
+                <span className="cut">{tile.node}</span>
+                <strong>{tile.inFlight}</strong>
+                {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
+                {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}
+              </li>
+            ))}
+          </ol>
+        </div>
+      ))}
+    </article>
+  );
+}

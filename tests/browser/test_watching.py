@@ -1,0 +1,87 @@
+"""The wallboard, items and alerts, from events that come in."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import expect
+
+from console_for_tests import Desk
+from polling import poll
+from servers import Server
+
+pytestmark = pytest.mark.browser
+
+TRADES = {
+    "name": "Trades",
+    "key": "trades",
+    "createdBy": "ops",
+    "graph": {
+        "nodes": [
+            {"key": "taken", "eventType": "TAKEN", "start": True},
+            {"key": "settled", "eventType": "SETTLED", "terminal": True},
+        ],
+        "edges": [{"from": "taken", "to": "settled", "maxLatencySec": 7200, "severity": "red"}],
+    },
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _watched(server: Server) -> None:
+    assert server.call("POST", "/workflows", TRADES)[0] == 201
+
+
+def ingest(server: Server, key: str, hours_ago: int = 0) -> None:
+    at = (datetime.now(UTC) - timedelta(hours=hours_ago)).isoformat()
+    event = {"eventType": "TAKEN", "eventTime": at, "correlationKey": key}
+    assert server.call("POST", "/ingest", event)[0] == 202
+
+
+def test_the_wallboard_follows_what_comes_in(desk: Desk, server: Server) -> None:
+    ingest(server, "T1")
+    desk.open("/wallboard")
+    tile = desk.page.get_by_role("article").filter(has_text="Trades")
+    expect(tile.locator(".numbers dd").first).to_have_text("1")
+    ingest(server, "T2")
+    expect(tile.locator(".numbers dd").first).to_have_text("2")
+    tile.get_by_role("link", name="Trades").click()
+    desk.page.get_by_role("link", name="T2").click()
+    expect(desk.page.locator(".timeline")).to_contain_text("expected")
+
+
+def test_what_is_missed_becomes_an_alert_that_somebody_acknowledges(
+    desk: Desk, server: Server, axe: str
+) -> None:
+    ingest(server, "T3", hours_ago=5)
+
+    def alerted() -> int | None:
+        _, found = server.call("GET", "/alerts")
+        assert isinstance(found, dict)
+        return found["items"][0]["id"] if found["items"] else None
+
+    alert = poll(alerted)
+    desk.open("/alerts")
+    row = desk.page.get_by_role("row").filter(has_text="T3")
+    expect(row).to_contain_text("open")
+    row.get_by_role("checkbox").check()
+    desk.press("Acknowledge")
+    dialog = desk.page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("on it")
+    dialog.get_by_role("button", name="Acknowledge 1").click()
+    expect(row).to_contain_text("ack")
+    _, now = server.call("GET", f"/alerts/{alert}")
+    assert isinstance(now, dict)
+    assert now["state"] == "ack"
+    found = {}
+    for path in ("/wallboard", "/items", "/items/T3", "/alerts", "/commands", "/outbox"):
+        desk.open(path)
+        expect(desk.page.get_by_role("heading", level=1)).to_be_visible()
+        expect(desk.page.locator("main .list, main .tile, main .timeline, main .empty").first).to_be_visible()
+        found[path] = desk.findings(axe)
+    assert {path: each for path, each in found.items() if each} == {}
+
+
+def test_an_item_shows_what_did_not_come(desk: Desk, server: Server) -> None:
+    ingest(server, "T4", hours_ago=5)
+    desk.open("/items/T4")
+    expect(desk.page.locator(".timeline")).to_contain_text(re.compile("missed"))

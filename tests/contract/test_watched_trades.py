@@ -262,3 +262,13 @@ async def test_nobody_counts_for_ever_on_what_was_missed(house: WatchHouse) -> N
     await house.take(event("SYS2_VERIFIED", at=datetime.now(UTC)))
     assert (await house.totals())["sys2-verify"] == (0, 1, 2, 0)
     assert not any(o["order_violation"] for o in await house.occurrences())
+
+
+async def test_what_has_fired_does_not_fire_again_with_what_its_run_expects_next(house: WatchHouse) -> None:
+    await house.watch()
+    await house.take(event("TRADE_INGEST"))
+    assert await house.due.fire(100) == 2
+    await house.take(event("SYS2_VERIFIED"))
+    assert await house.due.fire(100) == 1
+    assert (await house.totals())["sys2-verify"] == (1, 1, 2, 0)
+    assert (await house.totals())["sys3-ack"] == (1, 0, 1, 0)

@@ -804,7 +804,7 @@ MUTANTS = [
         "store/watch_due.py",
         "    if each.status is not ExpectationStatus.PENDING or each.due_at > at:\n",
         "    if each.status is ExpectationStatus.CLEARED or each.due_at > at:\n",
-        f"{TRADES} fires_once and sqlite",
+        f"{TRADES} not_fire_again and sqlite",
     ),
     Mutant(
         "the first of several that creates what follows",

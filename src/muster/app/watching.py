@@ -90,7 +90,9 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         normalized = TopicIntake(feed, bounds, ground.clock, Limits(), metrics, NORMALIZED_FIELDS)
         reading = {
             topics.raw: raw if Stage.INGEST in stages else None,
-            topics.normalized: normalized if _begins(Stage.RULE, Stage.INGEST, stages) else None,
+            settings.ruleengine.normalized_topic: normalized
+            if _begins(Stage.RULE, Stage.INGEST, stages)
+            else None,
             topics.evaluated: AggregateStage(database)
             if _begins(Stage.AGGREGATE, Stage.RULE, stages)
             else None,

@@ -10,6 +10,7 @@ from muster.watch.grouping import group_hash
 
 # In a key, the day of the occurrence where its clock is.
 DAY = "{date}"
+LONGEST_NODE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,9 @@ def occurrence(node: str, expected: ExpectStart, at: datetime) -> Occurrence:
     following = times.after(at)
     apart = following - at if following is not None else timedelta(days=1)
     day = times.shown(at).date().isoformat()
-    key = f"{node}@{at.isoformat()}" if expected.key is None else expected.key.replace(DAY, day)
+    key = (
+        f"{node[:LONGEST_NODE]}@{at.isoformat()}" if expected.key is None else expected.key.replace(DAY, day)
+    )
     due = at + timedelta(seconds=expected.grace_sec)
     return Occurrence(at, following, at - apart / 2, due, key, expected.key is None)
 

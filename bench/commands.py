@@ -91,12 +91,12 @@ class Outbox:
         return at
 
     async def lay_ready(self, count: int) -> None:
-        for first in range(0, count, BATCH):
-            some = [
-                OutgoingMessage(uuid.uuid4().hex, self._topic, VALUE, str(place).encode())
-                for place in range(first, min(count, first + BATCH))
-            ]
-            await self._database.write(partial(add_messages, messages=some))
+        """All in one transaction, so that nothing of it is published before the rest is there."""
+        messages = [
+            OutgoingMessage(uuid.uuid4().hex, self._topic, VALUE, str(place).encode())
+            for place in range(count)
+        ]
+        await self._database.write(partial(add_messages, messages=messages))
 
 
 class Bare:
@@ -175,8 +175,8 @@ async def latency(outbox: Outbox, bare: Bare, rate: int, seconds: float, rounds:
 
 
 async def sustained(outbox: Outbox, bare: Bare, messages: int) -> None:
-    await outbox.lay_ready(messages)
     begun = outbox.published.count
+    await outbox.lay_ready(messages)
     began, spent = time.perf_counter(), time.process_time()
     outbox.loop.wake()
     await outbox.published.until(begun + messages)

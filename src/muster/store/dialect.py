@@ -394,6 +394,31 @@ class Numbering:
         return connection.execute(select(*self._returning).where(key.in_(ids))).all()
 
 
+class Changing:
+    """Changes all rows for which `where` holds, and gives these columns of them back. It waits for who else
+    is changing them: each row is given to one. Made once and run often."""
+
+    def __init__(
+        self,
+        table: Table,
+        where: Sequence[ColumnElement[bool]],
+        values: Mapping[str, object],
+        returning: Sequence[ColumnElement[Any]],
+    ) -> None:
+        self._change = update(table).where(*where).values(values)
+        self._changed = self._change.returning(*returning)
+        self._locked = select(*returning).where(*where).with_for_update()
+
+    def run(self, connection: Connection, **given: object) -> Sequence[Row[Any]]:
+        if connection.dialect.name != "mariadb":
+            return connection.execute(self._changed, given).all()
+        # It has no UPDATE … RETURNING: lock, then change.
+        rows = connection.execute(self._locked, given).all()
+        if rows:
+            connection.execute(self._change, given)
+        return rows
+
+
 def _columns(rows: Rows) -> tuple[str, ...]:
     names = rows[0].keys()
     for row in rows:

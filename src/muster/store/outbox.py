@@ -45,7 +45,7 @@ def encode_headers(headers: Headers) -> Json:
 
 
 def decode_headers(kept: Sequence[tuple[str, str]] | None) -> Headers:
-    return tuple((name, b64decode(value)) for name, value in kept or ())
+    return tuple((name, b64decode(value)) for name, value in kept) if kept else ()
 
 
 class OldPublished:

@@ -35,7 +35,8 @@ MESSAGE: tuple[ColumnElement[Any], ...] = (
 WAITING = (
     select(M.id)
     .where(M.stream == bindparam("of_stream"), M.seq.is_(None), M.published_at.is_(None))
-    .order_by(M.id)
+    # As the index has them, though none has a place: by `id` alone all that wait would be sorted each time.
+    .order_by(M.seq, M.id)
     .limit(bindparam("most"))
 )
 NUMBERING = Numbering(outbox_message, WAITING, "seq", MESSAGE)
@@ -55,7 +56,7 @@ AT_ONCE = text("""
             SELECT id FROM outbox_message
             WHERE stream = :of_stream AND seq IS NULL AND published_at IS NULL
                 AND (SELECT next_seq FROM mine) = :after + 1
-            ORDER BY id LIMIT :most
+            ORDER BY seq, id LIMIT :most
         ) AS found
     ), claimed AS (
         UPDATE outbox_message AS message SET seq = :after + waiting.place FROM waiting
@@ -73,7 +74,7 @@ AT_ONCE = text("""
             OR mine.lease_until < clock_timestamp() + make_interval(secs => :fresh)
         )
     )
-    SELECT mine.next_seq, claimed.* FROM mine LEFT JOIN claimed ON true ORDER BY claimed.seq
+    SELECT claimed.*, mine.next_seq FROM mine LEFT JOIN claimed ON true ORDER BY claimed.seq
 """)
 
 
@@ -109,7 +110,7 @@ def claim_at_once(connection: Connection, wanted: Wanted) -> list[Queued] | None
     rows = connection.execute(AT_ONCE, given).all()
     if not rows or rows[0].next_seq != wanted.after + 1:
         return None
-    return [queued(row) for row in rows if row.seq is not None]
+    return [queued(row[:-1]) for row in rows if row[0] is not None]
 
 
 def claim(connection: Connection, wanted: Wanted) -> list[Queued]:
@@ -152,6 +153,6 @@ def _keep(connection: Connection, row: Row[Any], wanted: Wanted, batch: Sequence
     connection.execute(update(outbox_stream).where(S.stream == row.stream).values(kept))
 
 
-def queued(row: Row[Any]) -> Queued:
-    message = Outgoing(row.topic, row.value, row.key, decode_headers(row.headers))
-    return Queued(row.seq, message, row.created_at, row.error is not None)
+def queued(row: Sequence[Any]) -> Queued:
+    seq, topic, key, headers, value, created_at, error = row
+    return Queued(seq, Outgoing(topic, value, key, decode_headers(headers)), created_at, error is not None)

@@ -19,7 +19,7 @@ from muster.engine.ports import NotWritten
 from muster.engine.publishing import Held, Queued, Standing
 from muster.store.committer import TROUBLE
 from muster.store.database import Database, Work
-from muster.store.dialect import insert_new, now
+from muster.store.dialect import Changing, insert_new, now
 from muster.store.message_letters import Undelivered, write_undelivered
 from muster.store.outbox import decode_headers
 from muster.store.outbox_claims import Wanted, claim, claim_at_once, locked
@@ -31,17 +31,8 @@ S = outbox_stream.c
 
 OF_STREAM = select(outbox_stream).where(S.stream == bindparam("of_stream"))
 STANDING = select(S.fence, S.next_seq, S.published_seq).where(S.stream == bindparam("of_stream"))
-UNMARKED = (
-    select(M.id, M.reference)
-    .where(M.stream == bindparam("of_stream"), M.seq <= bindparam("up_to"), M.published_at.is_(None))
-    .order_by(M.seq)
-    .with_for_update()
-)
-MARKED = (
-    update(outbox_message)
-    .where(M.id.in_(bindparam("ids", expanding=True)))
-    .values(published_at=bindparam("at"))
-)
+UNMARKED = (M.stream == bindparam("of_stream"), M.seq <= bindparam("up_to"), M.published_at.is_(None))
+MARKING = Changing(outbox_message, UNMARKED, {"published_at": bindparam("at")}, [M.reference])
 
 
 class Senders(Protocol):
@@ -168,12 +159,8 @@ def lock_stream(connection: Connection, stream: Stream) -> Row[Any]:
 def mark_published(connection: Connection, stream: Stream, up_to: int, senders: Senders) -> None:
     """Mark what was published, and tell those who wait for that. Of several who do so at once, each message
     is marked by one."""
-    span = {"of_stream": stream, "up_to": up_to}
-    rows = connection.execute(UNMARKED, span).all()
-    if not rows:
-        return
     at = now(connection)
-    connection.execute(MARKED, {"ids": [row.id for row in rows], "at": at})
+    rows = MARKING.run(connection, of_stream=stream.value, up_to=up_to, at=at)
     if references := sorted(row.reference for row in rows if row.reference is not None):
         senders.published(connection, references, at)
 

@@ -18,6 +18,7 @@ from torture.answering import Answer, Answering, By
 ASK_SECONDS = 10.0
 MOST_LOOKS = 200
 W, D, N = execution_wait_states.c, dead_letter.c, near_miss.c
+SILENT = {"log_level": 0}  # that brokers go away is what is meant to happen
 STRATEGY = {"partition.assignment.strategy": "cooperative-sticky", "session.timeout.ms": 6_000}
 
 
@@ -34,7 +35,7 @@ class Offsets:
     def __init__(
         self, brokers: str, group: str, topic: str, partitions: int, database: Database, sent: Answering
     ) -> None:
-        self._asking = Consumer({"bootstrap.servers": brokers, "group.id": group})
+        self._asking = Consumer({"bootstrap.servers": brokers, "group.id": group, **SILENT})
         self._places = [TopicPartition(topic, each) for each in range(partitions)]
         self._database, self._sent = database, sent
         self._seen: set[tuple[Place, int]] = set()
@@ -128,8 +129,8 @@ async def rebalance(brokers: str, group: str, topic: str, times: int, done: "asy
 
     def join_and_leave() -> None:
         # Without a position of its own: what it was given is somebody else's to do.
-        config = {"bootstrap.servers": brokers, "group.id": group, "enable.auto.commit": False, **STRATEGY}
-        guest = Consumer({**config, "auto.offset.reset": "earliest"})
+        config = {"bootstrap.servers": brokers, "group.id": group, "enable.auto.commit": False}
+        guest = Consumer({**config, "auto.offset.reset": "earliest", **STRATEGY, **SILENT})
         before = given
         guest.subscribe([topic], on_assign=assigned)
         for _ in range(60):

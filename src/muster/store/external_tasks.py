@@ -27,6 +27,8 @@ E = workflow_execution.c
 OPEN = TaskStatus.OPEN.value
 # Where a worker wants only tasks with certain variables, so many are looked at, at a time, and so often.
 LOOKED_AT, LOOKS = 200, 10
+# So many more than a worker wants are looked for: others may be faster.
+SPARE = 50
 DEFAULT_LOCK = timedelta(minutes=5)
 
 # A task as people and workers are told of it.
@@ -136,26 +138,33 @@ def _lock(topic: Topic, own: int | None) -> timedelta:
 
 
 def _chosen(connection: Connection, fetch: Fetch, at: datetime) -> Sequence[Row[Any]]:
-    """The tasks for this worker, locked; those that somebody is changing are passed over."""
-    wanted: Select[Any] = select(X.id, X.topic, X.lock_ms).where(is_free(at), _asked_by(fetch))
-    if any(topic.having for topic in fetch.topics):
-        wanted = wanted.where(X.id.in_(_fitting(connection, fetch, at)))
+    """The tasks for this worker, locked; those that somebody is changing are passed over. They are looked for
+    first, and only those are locked: a database may lock all that it looks at to find the first few."""
+    found = _candidates(connection, fetch, at)
+    if not found:
+        return []
+    wanted: Select[Any] = select(X.id, X.topic, X.lock_ms).where(X.id.in_(found), is_free(at))
     locked = _ordered(wanted, fetch).limit(fetch.most).with_for_update(skip_locked=True)
     return connection.execute(locked).all()
 
 
-def _fitting(connection: Connection, fetch: Fetch, at: datetime) -> list[str]:
-    """Tasks that have the variables that are asked for. Databases compare JSON each in its own way."""
+def _candidates(connection: Connection, fetch: Fetch, at: datetime) -> list[str]:
+    """The first tasks that this worker may have, and some more in case that others are faster. Databases
+    compare JSON each in its own way, so variables are compared here."""
     having = {topic.name: topic.having for topic in fetch.topics}
+    most = fetch.most + SPARE
+    if not any(having.values()):
+        ids = select(X.id).where(is_free(at), _asked_by(fetch))
+        return list(connection.scalars(_ordered(ids, fetch).limit(most)))
     wanted = select(X.id, X.topic, X.variables).where(is_free(at), _asked_by(fetch))
     found: list[str] = []
     for look in range(LOOKS):
         page = _ordered(wanted, fetch).limit(LOOKED_AT).offset(look * LOOKED_AT)
         rows = connection.execute(page).all()
         found += [row.id for row in rows if passes(having[row.topic], row.variables)]
-        if len(found) >= fetch.most or len(rows) < LOOKED_AT:
+        if len(found) >= most or len(rows) < LOOKED_AT:
             break
-    return found
+    return found[:most]
 
 
 def _ordered(wanted: Select[Any], fetch: Fetch) -> Select[Any]:

@@ -122,6 +122,12 @@ async def test_a_command_is_sent_and_its_reply_received(client: Client, run: str
     assert f'workflow_kafka_replies_received_total{{status="success",{came}}} 1.0' in metrics
     assert f"workflow_kafka_reply_latency_ms_count{{{came}}} 1.0" in metrics
 
+    async def lag() -> list[str]:
+        lines = (await client.get("/metrics")).text.splitlines()
+        return [each for each in lines if each.startswith("muster_consumer_lag") and came in each]
+
+    assert await until(lag, every=0.1), "who reads replies tells how many wait"
+
 
 async def test_a_timeout_is_a_dead_letter_that_is_sent_again_once(client: Client, run: str) -> None:
     await save(client, run, EXPORT.replace("timeout: 300s", "timeout: 0s"))

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting publishing services services-down lock clean
+.PHONY: help run console console-soon console-test test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,11 +50,14 @@ $(CONSOLE)/index.html: console/node_modules/.done console/src/api/schema.d.ts $(
 	@cd console && npx vite build --logLevel error --outDir .build/built
 	@rm -rf $(CONSOLE) && mv console/.build/built $(CONSOLE) && touch $@
 
+console-test: console/node_modules/.done  ## the tests of the console's own functions
+	@cd console && npx vitest run --silent --reporter=dot
+
 # Nobody waits for it: where it is not there yet, or there is no Node.js, the front page says so.
 console-soon:
 	@if command -v npm >/dev/null; then $(MAKE) -s console >/dev/null 2>&1 || true; fi
 
-test: .venv/.dev lint types console  ## prove everything, on real services that are started and ended here
+test: .venv/.dev lint types console console-test  ## prove everything, on real services that are started and ended here
 	@scripts/test
 
 check: .venv/.dev lint types  ## lint, types and the fast tests, in about a minute

@@ -85,7 +85,7 @@ function Event({ event }: { event: Whole['events'][number] }) {
           {event.duplicate && <span className="status still">↷ again</span>}
           <span className="quiet">from {event.sourceSystem}</span>
         </p>
-        <JsonTree name="payload" value={event.payload} open={0} />
+        {event.payload !== null && <JsonTree name="payload" value={event.payload} open={0} />}
       </div>
     </li>
   );

@@ -37,7 +37,7 @@ export function Countdown({ to, from, short }: { to: string; from?: string | und
   const now = useNow();
   const left = Date.parse(to) - now.getTime();
   const whole = from ? Date.parse(to) - Date.parse(from) : Number.POSITIVE_INFINITY;
-  const near = left < whole / 10;
+  const near = Number.isFinite(whole) && left < whole / 10;
   return (
     <time dateTime={to} title={exactly(new Date(to))} className={near ? 'countdown near' : 'countdown'}>
       {left <= 0 ? 'due now' : short ? shortly(left) : `${lengthOf(Math.ceil(left / 1000) * 1000)} left`}

@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { diffLines } from '../src/designer/diff';
+import { stepped } from '../src/designer/history';
+import { apply, freshId } from '../src/graph/edit';
+import { EMPTY, type Flow } from '../src/graph/flow';
+import { layOut } from '../src/graph/layout';
+import { readFlow } from '../src/graph/read';
+import { nodeAt, writeFlow } from '../src/graph/write';
+
+const read = (document: unknown): Flow => readFlow(document)?.flow ?? EMPTY;
+const ways = (flow: Flow) => flow.edges.map((edge) => `${edge.from}-${edge.type}-${edge.to}`);
+
+test('every shape becomes the same flow', () => {
+  const config = { message: 'x' };
+  const shapes = [
+    {
+      workflow: { name: 'A' },
+      nodes: [
+        { id: 'node_1', type: 'LOG', overrideConfig: JSON.stringify(config) },
+        { id: 'node_2', type: 'NOOP' },
+      ],
+    },
+    { workflow: { name: 'A', nodes: [{ type: 'LOG', config }, { type: 'NOOP' }] } },
+    { name: 'A', steps: [{ nodeType: 'LOG', data: config }, { type: 'NOOP' }] },
+    {
+      name: 'A',
+      nodes: [
+        { id: 'node_1', type: 'LOG', config, routing: [{ type: 'goto', targetNodeId: 'node_2' }] },
+        { id: 'node_2', type: 'NOOP' },
+      ],
+    },
+  ];
+  for (const shape of shapes) {
+    const flow = read(shape);
+    expect(flow.head.name).toBe('A');
+    expect(flow.nodes.map((node) => [node.id, node.type])).toEqual([
+      ['node_1', 'LOG'],
+      ['node_2', 'NOOP'],
+    ]);
+    expect(flow.nodes[0]?.config).toEqual(config);
+    expect(ways(flow)).toEqual(['node_1-goto-node_2']);
+  }
+});
+
+test('what is written is read again as it was', () => {
+  const flow = read({
+    workflow: { name: 'A', key: 'a' },
+    schedule: { type: 'CRON', expression: '0 9 * * *' },
+    nodes: [
+      { id: 'a', type: 'NOOP', onError: { goto: 'd' } },
+      { id: 'b', type: 'NOOP' },
+      { id: 'c', type: 'NOOP' },
+      { id: 'd', type: 'NOOP' },
+    ],
+    routing: [
+      { fromNodeId: 'a', type: 'conditional', condition: '#{x}', trueNodeId: 'b', falseNodeId: 'c' },
+      {
+        fromNodeId: 'b',
+        type: 'switch',
+        expression: '#{y}',
+        cases: [{ value: 1, targetNodeId: 'c' }],
+        defaultNodeId: 'd',
+        maxLatencySec: 5,
+      },
+    ],
+  });
+  expect(ways(flow)).toEqual(['a-conditional-b', 'a-conditional-c', 'b-switch-c', 'b-switch-d', 'a-error-d']);
+  expect(read(writeFlow(flow))).toEqual({
+    ...flow,
+    nodes: [
+      { ...flow.nodes[0], rest: { ...flow.nodes[0]?.rest, isStartNode: true } },
+      ...flow.nodes.slice(1),
+    ],
+  });
+});
+
+test('a pointer leads to its node, and a route to where it leaves', () => {
+  const flow = read({
+    nodes: [
+      { id: 'a', type: 'NOOP' },
+      { id: 'b', type: 'NOOP' },
+    ],
+  });
+  expect(nodeAt(flow, '/nodes/1/config/x')).toBe('b');
+  expect(nodeAt(flow, '/routing/0/condition')).toBe('a');
+  expect(nodeAt(flow, '/workflow/name')).toBe(null);
+});
+
+test('an edit can be undone and done again', () => {
+  const node = { id: freshId(EMPTY, 'SEND_EMAIL'), type: 'SEND_EMAIL', config: {}, rest: {} };
+  let history = stepped({ past: [], present: EMPTY, future: [] }, { kind: 'add', nodes: [node], edges: [] });
+  expect(history.present.nodes[0]?.id).toBe('send_email');
+  expect(freshId(history.present, 'SEND_EMAIL')).toBe('send_email_2');
+  history = stepped(history, { kind: 'undo' });
+  expect(history.present.nodes).toEqual([]);
+  expect(stepped(history, { kind: 'redo' }).present.nodes).toHaveLength(1);
+});
+
+test('what leads to a node goes with it, and a new name is known everywhere', () => {
+  const flow = read({
+    nodes: [
+      { id: 'a', type: 'NOOP', onError: { goto: 'b' } },
+      { id: 'b', type: 'NOOP' },
+    ],
+  });
+  const renamed = apply(flow, { kind: 'rename', id: 'b', to: 'z' });
+  expect(ways(renamed)).toEqual(['a-goto-z', 'a-error-z']);
+  expect(renamed.nodes[0]?.rest.onError).toEqual({ goto: 'z' });
+  const removed = apply(renamed, { kind: 'remove', nodes: new Set(['z']), edges: new Set() });
+  expect(removed.edges).toEqual([]);
+  expect(removed.nodes[0]?.rest.onError).toBe(undefined);
+});
+
+test('adding a node moves nothing before it, and loops end', () => {
+  const before = read({
+    nodes: [
+      { id: 'a', type: 'NOOP' },
+      { id: 'b', type: 'NOOP' },
+    ],
+  });
+  const after = apply(before, {
+    kind: 'add',
+    nodes: [{ id: 'c', type: 'NOOP', config: {}, rest: {} }],
+    edges: [
+      { from: 'b', to: 'c', type: 'goto' },
+      { from: 'c', to: 'a', type: 'goto' },
+    ],
+  });
+  const places = layOut(after);
+  for (const [id, place] of layOut(before)) expect(places.get(id)).toEqual(place);
+  expect(places.get('c')?.x).toBeGreaterThan(places.get('b')?.x ?? 0);
+});
+
+test('a diff says what went and came', () => {
+  const signs = diffLines('a\nb\nc', 'a\nx\nc').map((line) => line.sign + line.text);
+  expect(signs).toEqual([' a', '-b', '+x', ' c']);
+});

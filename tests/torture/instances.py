@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 
 from ports import free_port
+from torture.dumping import ASK
 from torture.nursery import Child, Nursery
 
 READY_SECONDS = 120.0
@@ -63,7 +64,10 @@ class MusterProcess:
                 if await self.look(client):
                     return
                 await asyncio.sleep(0.05)
-        raise AssertionError(f"{self.name} is not ready: {self.log.read_text()[-2000:]}")
+        if self.is_up:
+            self.process.send(ASK)
+            await asyncio.sleep(2)
+        raise AssertionError(f"{self.name} is not ready: {self.log.read_text()[-8000:]}")
 
     async def look(self, client: httpx.AsyncClient) -> bool:
         """Whether it has been ready since it was started."""

@@ -105,8 +105,11 @@ def _line() -> bytes:
 
 
 def _become(wanted: dict[str, object]) -> None:
+    from dumping import tell_when_asked  # beside this file, which is run as a script
+
     from muster.app.cli import main
 
+    tell_when_asked()
     log = os.open(str(wanted["log"]), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for here, there in ((nothing, 0), (log, 1), (log, 2)):

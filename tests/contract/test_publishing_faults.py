@@ -23,19 +23,21 @@ class Dying:
     hears of its result."""
 
     def __init__(self, at: int, after: bool) -> None:
-        self._left, self._after = at, after
+        self._at, self._after, self._calls = at, after, 0
         self.dead = False
 
     async def __call__(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
         if self.dead:
             raise Died
-        self._left -= 1
-        if self._left == 0 and not self._after:
+        self._calls += 1
+        is_last = self._calls == self._at  # others may be made while this one is under way
+        if is_last and not self._after:
             self.dead = True
             raise Died
         result = await call()
-        if self._left == 0:
+        if is_last:
             self.dead = True
+        if self.dead:
             raise Died
         return result
 

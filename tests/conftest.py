@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from ci_rules import NoSkips
@@ -45,6 +46,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     keep = [item for item in items if (item.get_closest_marker("serial") is not None) == (wanted == "only")]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(keep)])
     items[:] = keep
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _loggers_follow_their_settings() -> Iterator[None]:
+    """One that was made for some test's settings would keep them, and no later test hear what it says."""
+    configure = structlog.configure
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            structlog, "configure", lambda **given: configure(**{**given, "cache_logger_on_first_use": False})
+        )
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ from muster.engine.external_tasks import (
     Unlock,
     Verdict,
 )
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.model.external_task import ExternalTask, TaskStatus
 from muster.model.stored import Page
 from muster.nodes.external_task import external_task as handler

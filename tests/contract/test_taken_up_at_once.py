@@ -7,7 +7,7 @@ import pytest
 
 from event_house import DONE, TOPIC, Awaiting
 from muster.engine.event_waits import Accepted, Arrived, Source
-from muster.engine.ports import SignalKind
+from muster.engine.journal import SignalKind
 from muster.store.database import Database
 from polling import until
 

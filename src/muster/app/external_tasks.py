@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
+from muster.engine.journal import JournalRow
 from muster.engine.live import Live
 from muster.engine.observer import Nobody
-from muster.engine.ports import Checkpoint, JournalRow, NotWritten
+from muster.engine.owned import Checkpoint
+from muster.engine.ports import NotWritten
 from muster.kit.loop import Loop
 from muster.model.execution import NodeStatus
 from muster.nodes.working import Working

@@ -4,66 +4,12 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import timedelta
 from typing import Protocol
 
-from muster.engine.journal import COMPENSATION, MORE_TIME, PERMANENT, JournalRow, Signal, SignalKind
-from muster.engine.node_claims import DoneBefore, NodeClaim, NodeDone, NodeReleased, Standing
-from muster.engine.openings import (
-    ApprovalOpening,
-    ChildOpening,
-    Closing,
-    EventWaitCalled,
-    EventWaitDone,
-    EventWaitOpening,
-    InVain,
-    Limit,
-    ListOpening,
-    Opening,
-)
-from muster.engine.owned import (
-    FIRST_FENCE,
-    Begun,
-    Checkpoint,
-    NewExecution,
-    OwnedExecution,
-    Progress,
-    StoredCheckpoint,
-)
+from muster.engine.journal import Signal
+from muster.engine.node_claims import DoneBefore, NodeClaim, Standing
+from muster.engine.openings import Closing, InVain
+from muster.engine.owned import Begun, NewExecution, OwnedExecution, Progress, StoredCheckpoint
 from muster.engine.trials import Suspects
 from muster.model.json import Json, JsonObject
-
-# What passes through the port is found here, too.
-__all__ = [
-    "COMPENSATION",
-    "FIRST_FENCE",
-    "MORE_TIME",
-    "PERMANENT",
-    "ApprovalOpening",
-    "Begun",
-    "Checkpoint",
-    "ChildOpening",
-    "Closing",
-    "DoneBefore",
-    "EventWaitCalled",
-    "EventWaitDone",
-    "EventWaitOpening",
-    "Executions",
-    "InVain",
-    "JournalRow",
-    "Limit",
-    "ListOpening",
-    "Lost",
-    "NewExecution",
-    "NodeClaim",
-    "NodeDone",
-    "NodeReleased",
-    "NotWritten",
-    "Opening",
-    "OwnedExecution",
-    "Progress",
-    "Signal",
-    "SignalKind",
-    "Standing",
-    "StoredCheckpoint",
-]
 
 
 class Lost(Exception):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from muster.engine.ports import OwnedExecution
+from muster.engine.owned import OwnedExecution
 
 
 class Taker(Protocol):

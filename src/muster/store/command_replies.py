@@ -21,7 +21,8 @@ from muster.engine.commands import (
     Reply,
     received_by,
 )
-from muster.engine.ports import NotWritten, OwnedExecution
+from muster.engine.owned import OwnedExecution
+from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
 from muster.model.json import JsonObject
 from muster.nodes.command_replies import Expecting, ReplyTopic

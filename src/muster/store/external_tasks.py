@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, or_, select
 
 from muster.engine.event_waits import passes
 from muster.engine.external_tasks import ExternalTaskOpening, Held, Refusal, Refused, Taken, Verdict, judge
-from muster.engine.ports import Closing
+from muster.engine.openings import Closing
 from muster.model.external_task import ExternalTask, TaskStatus
 from muster.nodes.working import Fetch, Reported, Topic
 from muster.store.answers import Answer, give

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from muster.engine.event_waits import Accepted, Arrived, Verdict
-from muster.engine.ports import OwnedExecution
+from muster.engine.owned import OwnedExecution
 from muster.engine.taker import Taker
 from muster.store.among import Among
 from muster.store.answers import Answer, keep, make_due, signals_of_answers

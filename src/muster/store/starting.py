@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from muster.engine.ports import Begun, NewExecution
+from muster.engine.owned import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
 from muster.store.committer import GroupCommitter, Locks
 from muster.store.database import needs_transaction

@@ -8,8 +8,8 @@ from clocks import NOON
 from engine_house import Told, chain, node
 from muster.engine.codec import encode
 from muster.engine.journal import SignalKind
-from muster.engine.live import take_over
 from muster.engine.owned import FIRST_FENCE, Checkpoint, NewExecution, Progress
+from muster.engine.rebuilding import take_over
 from muster.engine.state import ExecutionStatus, State
 from muster.model.json import Json
 from muster.store.database import Database

@@ -13,8 +13,10 @@ from servers import Server
 from services_for_tests import installed, missing
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """Gone with the module: as long as it is there an event loop runs, and no test of another module can
+    have one."""
     installed("chromium")
     program = shutil.which("chromium")
     if program is None:

@@ -125,7 +125,7 @@ async def test_nobody_takes_over_from_itself_after_a_sleep_that_outlasted_its_le
     await leaving.define(chain(node("a")))
     told.pauses_at = "a"
     monkeypatch.setattr(leaving.executions, "_lease", timedelta(seconds=-1))
-    monkeypatch.setattr(leaving.executions._starting, "_lease", timedelta(seconds=-1))
+    monkeypatch.setattr(leaving.executions._starts._running, "_lease", timedelta(seconds=-1))
     execution = await leaving.start()
     await told.hanging.wait()
     monkeypatch.setattr(leaving.executions, "_lease", LEASE)

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import insert, select
 
 from engine_house import LEASE
 from muster.engine.bulk import JobAction, JobTarget, Options, Order
@@ -12,7 +12,7 @@ from muster.model.stored import AuditEntry
 from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import Database
 from muster.store.lookout import DatabaseSights
-from muster.store.tables import wait_topic, workflow_execution
+from muster.store.tables import wait_topic, workflow_execution, workflow_version
 from scheduled_house import ADA, Scheduled
 
 HOUR = timedelta(hours=1)
@@ -89,11 +89,11 @@ async def test_who_reads_topics_is_woken_when_others_are_wanted() -> None:
 
 async def park(house: Scheduled, execution_id: str, **values: object) -> None:
     """An execution that nobody will look at here."""
-    at = house.clock.now()
+    at, version = house.clock.now(), select(workflow_version.c.id)
     row = {
         "id": execution_id,
         "workflow_id": "w",
-        "workflow_version_id": 1,
+        "workflow_version_id": await house.database.read(lambda connection: connection.scalar(version)),
         "status": "PAUSED",
         "given": {},
         "context": {},

@@ -26,7 +26,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         found.call("POST", "/api/workflow", DOCUMENT)
         for path in ("one", "two", "three"):
             found.call("POST", "/api/workflow/triggers", {"workflowId": "w", "path": path})
-        found.call("POST", "/api/workflow/execute/batch", [{"key": "w"}] * (PAGE + 5))
+        found.call("POST", "/api/workflow/execute/batch", [{"key": "w"}] * (PAGE + 5))  # and one below
         sending = {"key": "c", "name": "c", "nodes": [{"id": "a", "type": "KAFKA_COMMAND", "config": SENDS}]}
         found.call("POST", "/api/workflow", {"workflow": sending})
         found.call("POST", "/api/workflow/execute?wait=0.1", {"key": "c"})
@@ -60,7 +60,7 @@ def test_as_many_are_listed_as_are_wanted(server: Server, what: str) -> None:
 
 def test_more_are_listed_than_a_page_has(server: Server) -> None:
     every = listed(server, "executions", "--limit", "1000")
-    assert len(set(every)) == len(every) == PAGE + 5
+    assert len(set(every)) == len(every) == PAGE + 6
     assert listed(server, "executions", "--limit", str(PAGE + 1)) == every[: PAGE + 1]
 
 

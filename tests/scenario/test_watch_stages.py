@@ -42,15 +42,18 @@ def event(type_: str, key: str, at: str | None = None) -> dict[str, Any]:
     }
 
 
-# Out of order, late before it was looked for, and missed.
-EVENTS = [
-    event("TRADE_INGEST", "TR1"),
-    event("SYS2_VERIFIED", "TR1"),
-    event("SYS2_VERIFIED", "TR1"),
-    event("SYS3_ACK", "TR1"),
-    event("SYS3_ACK", "TR2"),
-    event("TRADE_INGEST", "TR3", "2024-06-10T12:00:00Z"),
-]
+def events() -> list[dict[str, Any]]:
+    """Of this moment: out of order, late before it was looked for, and missed."""
+    return [
+        event("TRADE_INGEST", "TR1"),
+        event("SYS2_VERIFIED", "TR1"),
+        event("SYS2_VERIFIED", "TR1"),
+        event("SYS3_ACK", "TR1"),
+        event("SYS3_ACK", "TR2"),
+        event("TRADE_INGEST", "TR3", "2024-06-10T12:00:00Z"),
+    ]
+
+
 TOTALS = {"ingest": (0, 2, 0, 0), "sys2-verify": (2, 2, 2, 0), "sys3-ack": (0, 2, 0, 1)}
 ALERTS = {("TR2", "ORDER_VIOLATION"), ("TR3", "EXPECTED_MISSED")}
 
@@ -101,11 +104,11 @@ async def test_stages_in_houses_of_their_own_come_to_the_same(
             await stack.enter_async_context(opened(Settings.model_validate(_of(stages, url))))
             for stages in ("ingest", "rule", "aggregate,alert")
         ]
-        await sent(houses[0], EVENTS)
+        await sent(houses[0], given := events())
         database = open_database(url)
         await comes_to_the_same(database)
         rows = await database.read(lambda connection: connection.execute(select(event_raw.c.id)).all())
-        assert len(rows) == len(EVENTS)
+        assert len(rows) == len(given)
         await database.close()
 
 
@@ -163,7 +166,7 @@ async def test_messages_are_as_their_schemas_say_and_each_is_there_once(
 ) -> None:
     settings, named = kafka
     async with opened(settings) as house:
-        await sent(house, EVENTS)
+        await sent(house, events())
         database = open_database(None, data_dir=settings.data_dir)
         await comes_to_the_same(database)
         # Each event was normalised and evaluated; two were missed; three alerts were triggered.
@@ -193,9 +196,10 @@ async def test_events_come_by_kafka_and_what_is_none_goes_to_its_own_topic(
         made = await client.post("/workflows", json=TRADE)
         assert made.status_code == 201, made.text
 
+        body = [{"key": each["correlationKey"], "value": each} for each in events()]
+
         async def published() -> bool:
             # The topic is made by the house, which takes a moment.
-            body = [{"key": each["correlationKey"], "value": each} for each in EVENTS]
             bad = {"key": "k", "value": {"eventType": "X"}}
             answer = await client.post(f"/api/messages/{named['events.raw']}", json=[*body, bad])
             return answer.status_code == 202

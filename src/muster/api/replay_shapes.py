@@ -24,7 +24,7 @@ class Replay(Request):
     to: Moment | None = Field(default=None, description="Events that came before then; by default all.")
 
 
-class Place(Shape):
+class Difference(Shape):
     correlation_key: str
     name: str = Field(description="Of misses and alerts, the node; of runs, their number.")
 
@@ -35,9 +35,9 @@ class Differences(Shape):
     now: int = Field(description="How many there are.")
     replayed: int = Field(description="How many there would be.")
     differences: int
-    only_now: list[Place]
-    only_replayed: list[Place]
-    changed: list[Place]
+    only_now: list[Difference]
+    only_replayed: list[Difference]
+    changed: list[Difference]
 
 
 class Replayed(Shape):
@@ -73,7 +73,7 @@ def replayed_of(done: Backtested) -> Replayed:
 
 def _differences(compared: Compared) -> Differences:
     only_now, only_replayed, changed = (
-        [Place(correlation_key=key, name=name) for key, name in part]
+        [Difference(correlation_key=key, name=name) for key, name in part]
         for part in (compared.only_now, compared.only_replayed, compared.changed)
     )
     return Differences(

@@ -33,39 +33,9 @@ from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.graph import read_graph
 from muster.watch.posting import TopicNames
 from muster.watch.stages import Stage
+from watched_trade import TRADE
 
 NOON = datetime(2024, 6, 10, 12, 0, 0, tzinfo=UTC)
-TRADE: dict[str, Any] = {
-    "name": "Trade Lifecycle",
-    "key": "trade-lifecycle",
-    "createdBy": "ops",
-    "graph": {
-        "nodes": [
-            {"key": "ingest", "eventType": "TRADE_INGEST", "start": True},
-            {"key": "sys2-verify", "eventType": "SYS2_VERIFIED"},
-            {"key": "sys3-ack", "eventType": "SYS3_ACK"},
-            {"key": "sys4-settle", "eventType": "SYS4_SETTLED", "terminal": True},
-        ],
-        "edges": [
-            {
-                "from": "ingest",
-                "to": "sys2-verify",
-                "maxLatencySec": 300,
-                "severity": "amber",
-                "expectedCount": 2,
-            },
-            {"from": "sys2-verify", "to": "sys3-ack", "maxLatencySec": 300, "severity": "red"},
-            {
-                "from": "sys3-ack",
-                "to": "sys4-settle",
-                "absoluteDeadline": "08:00Z",
-                "severity": "amber",
-                "optional": True,
-            },
-        ],
-    },
-    "groupDimensions": ["book", "region"],
-}
 EVERY_STAGE = tuple(Stage)
 
 

@@ -15,7 +15,8 @@ from muster.store.tables import stage_aggregate, stage_aggregate_day, stage_aggr
 from muster.watch.alert_book import Act, Alerts, WantedAlerts
 from muster.watch.lifecycle import AlertAction
 from muster.watch.rollups import Grain
-from watch_house import NOON, TRADE, WatchHouse, event
+from watch_house import NOON, WatchHouse, event
+from watched_trade import TRADE
 
 OPERATOR = Caller("ann", frozenset({Role.OPERATOR}), None, How.TOKEN)
 

@@ -15,7 +15,8 @@ from muster.model.access import Caller, How, Role
 from muster.store.database import Database
 from muster.watch.backtest import Asked, Backtest
 from muster.watch.replay import Report
-from watch_house import NOON, TRADE, WatchHouse, event
+from watch_house import NOON, WatchHouse, event
+from watched_trade import TRADE
 
 ANN = Caller("ann", frozenset({Role.VIEWER}), None, How.TOKEN)
 

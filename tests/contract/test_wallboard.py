@@ -20,7 +20,8 @@ from muster.store.watch_counts import Tally
 from muster.watch.aggregates import Bucket, WantedBuckets
 from muster.watch.boards import Board, Counts, Tile, Wallboard
 from muster.watch.items import WantedItems
-from watch_house import NOON, TRADE, WatchHouse, event
+from watch_house import NOON, WatchHouse, event
+from watched_trade import TRADE
 
 NY, LN = {"book": "EQD", "region": "NY"}, {"book": "EQD", "region": "LN"}
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.store.database import Database
-from watch_house import NOON, TRADE, WatchHouse, event
+from watch_house import NOON, WatchHouse, event
+from watched_trade import TRADE
 
 WATCHING_OPTIONAL = {**deepcopy(TRADE), "optionalEdges": "watch"}
 

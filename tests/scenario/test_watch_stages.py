@@ -25,7 +25,7 @@ from muster.store.open import open_database
 from muster.store.tables import alert, event_raw, stage_aggregate
 from muster.watch.stage_messages import schema
 from polling import until
-from watch_house import TRADE
+from watched_trade import TRADE
 
 NAMES = ("events.normalized", "synthetic.missed", "rule.evaluated", "alerts.triggered")
 

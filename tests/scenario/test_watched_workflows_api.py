@@ -6,38 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from api_for_tests import Client
-
-TRADE: dict[str, Any] = {
-    "name": "Trade Lifecycle",
-    "key": "trade-lifecycle",
-    "createdBy": "ops",
-    "graph": {
-        "nodes": [
-            {"key": "ingest", "eventType": "TRADE_INGEST", "start": True},
-            {"key": "sys2-verify", "eventType": "SYS2_VERIFIED"},
-            {"key": "sys3-ack", "eventType": "SYS3_ACK"},
-            {"key": "sys4-settle", "eventType": "SYS4_SETTLED", "terminal": True},
-        ],
-        "edges": [
-            {
-                "from": "ingest",
-                "to": "sys2-verify",
-                "maxLatencySec": 300,
-                "severity": "amber",
-                "expectedCount": 2,
-            },
-            {"from": "sys2-verify", "to": "sys3-ack", "maxLatencySec": 300, "severity": "red"},
-            {
-                "from": "sys3-ack",
-                "to": "sys4-settle",
-                "absoluteDeadline": "08:00Z",
-                "severity": "amber",
-                "optional": True,
-            },
-        ],
-    },
-    "groupDimensions": ["book", "region"],
-}
+from watched_trade import TRADE
 
 
 def trade(**changes: object) -> dict[str, Any]:

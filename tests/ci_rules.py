@@ -1,10 +1,46 @@
-"""In continuous integration a test that was skipped proves nothing, so it fails the run."""
+"""What a run holds every test to: it ends, and in continuous integration it is not skipped."""
+
+import os
+import signal
+from collections.abc import Generator
 
 import pytest
 
+from torture.dumping import tell
+
+SECONDS_A_TEST = 480  # pytest's own limit, at which it ends the process, comes a little later
+
+
+class NoHangs:
+    """A pytest plugin: a test that does not end is named, with all it waits for, before pytest ends it.
+
+    The traceback that pytest prints shows a loop that waits, and not for what.
+    """
+
+    def __init__(self) -> None:
+        self._stderr = os.fdopen(os.dup(2), "w")  # beside what pytest captures
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        signal.signal(signal.SIGALRM, lambda *_: self._tell(item))
+        signal.setitimer(signal.ITIMER_REAL, SECONDS_A_TEST)
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _tell(self, item: pytest.Item) -> None:
+        self._stderr.write(f"\n{item.nodeid} has not ended within {SECONDS_A_TEST} s\n")
+        self._stderr.flush()
+        try:
+            tell(self._stderr)
+        except RuntimeError:
+            self._stderr.write("no event loop runs\n")
+            self._stderr.flush()
+
 
 class NoSkips:
-    """A pytest plugin: any skip, of a test or of a whole module, turns the session red and is named."""
+    """A pytest plugin: a skip proves nothing, so any, of a test or module, fails the run and is named."""
 
     def __init__(self) -> None:
         self.skipped: dict[str, str] = {}

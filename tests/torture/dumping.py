@@ -4,19 +4,20 @@ import asyncio
 import signal
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TextIO
 
 ASK = signal.SIGUSR1
 
 
 def tell_when_asked() -> None:
-    signal.signal(ASK, lambda *_: _tell())
+    signal.signal(ASK, lambda *_: tell(sys.stderr))
 
 
-def _tell() -> None:
+def tell(whom: TextIO) -> None:
+    """Every task of the loop that runs, with the chain of what it waits for."""
     for task in asyncio.all_tasks():
-        sys.stderr.write(f"{task.get_name()}: {' > '.join(_places(task.get_coro()))}\n")
-    sys.stderr.flush()
+        whom.write(f"{task.get_name()}: {' > '.join(_places(task.get_coro()))}\n")
+    whom.flush()
 
 
 def _places(waiting: Any) -> Iterator[str]:

@@ -87,19 +87,35 @@ def free_port() -> int:
 # --- installing ---------------------------------------------------------------------------------
 
 
+INSTALLER_ATTEMPTS = 2
+INSTALLER_SECONDS = 900  # a download that stalls is begun again: some would wait for hours
+
+
 def run_installer(command: Sequence[str], log: Path, **environment: str) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as out:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=out,
-            env=os.environ | environment,
-            check=False,
-        )
-    if done.returncode != 0:
-        raise Trouble(f"`{shlex.join(command)}` failed:\n{tail(log)}")
+    for _ in range(INSTALLER_ATTEMPTS):
+        with log.open("w") as out:
+            installing = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=os.environ | environment,
+                start_new_session=True,
+            )
+            try:
+                code = installing.wait(INSTALLER_SECONDS)
+            except BaseException as interruption:
+                os.killpg(installing.pid, signal.SIGKILL)  # with whatever it started itself
+                installing.wait()
+                if not isinstance(interruption, subprocess.TimeoutExpired):
+                    raise
+                say(f"`{shlex.join(command)}` did not end within {INSTALLER_SECONDS} s")
+                continue
+        if code != 0:
+            raise Trouble(f"`{shlex.join(command)}` failed:\n{tail(log)}")
+        return
+    raise Trouble(f"`{shlex.join(command)}` did not end:\n{tail(log)}")
 
 
 def tail(log: Path, lines: int = 20) -> str:

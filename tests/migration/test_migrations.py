@@ -6,16 +6,19 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.util import await_only
 
-from databases import fresh_database
+from databases import EVERY_KIND, fresh_database
 from migration.rows_by_revision import ROWS, count_rows, put_rows
 from muster.store import migrations
 from muster.store.database import Database
+from muster.store.dialect import one_at_a_time
 from muster.store.migrations import MigrationFailed, NewerSchema, migrate
 from muster.store.migrations.making import in_order
 from muster.store.migrations.runner import revisions
 from muster.store.open import open_database
 from muster.store.tables import metadata
+from polling import PATIENCE
 
 EVERY_REVISION = list(revisions())
 
@@ -73,6 +76,25 @@ async def test_of_several_starters_at_once_each_revision_is_made_by_one(empty_ur
     assert sorted(revision for one in made for revision in one) == sorted(EVERY_REVISION)
     assert await starters[0].read(differences) == []
     await asyncio.gather(*(starter.close() for starter in starters))
+
+
+@pytest.mark.parametrize("empty_url", EVERY_KIND[1:], indirect=True)
+async def test_whoever_lacks_nothing_does_not_wait_for_one_that_froze_in_the_place(empty_url: str) -> None:
+    frozen, starter = open_database(empty_url), open_database(empty_url)
+    await migrate(frozen)
+    held, let_go = asyncio.Event(), asyncio.Event()
+
+    def freeze(connection: Connection) -> None:
+        with one_at_a_time(connection, "migration"):
+            held.set()
+            await_only(let_go.wait())
+
+    freezing = asyncio.create_task(frozen.write(freeze))
+    await held.wait()
+    assert await asyncio.wait_for(migrate(starter), PATIENCE) == []
+    let_go.set()
+    await freezing
+    await asyncio.gather(frozen.close(), starter.close())
 
 
 @pytest.mark.postgres

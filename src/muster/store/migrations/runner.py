@@ -34,9 +34,12 @@ class MigrationFailed(Exception):
 async def migrate(database: Database, to: str | None = None) -> list[str]:
     """Make every revision that is missing, or those up to `to`, and name the ones that this call made.
 
-    Several starters may do so at once. Raises `NewerSchema`, `MigrationFailed`.
+    Several starters may do so at once; one for whom nothing is missing waits for none of the others, who may
+    be frozen while they have their turn. Raises `NewerSchema`, `MigrationFailed`.
     """
-    made = []
+    made: list[str] = []
+    if not await pending(database):
+        return made
     while (revision := await database.write(lambda connection: _step(connection, to))) is not None:
         made.append(revision)
     return made

@@ -3,10 +3,10 @@
     python bench/triggers.py [--rounds 3] [--seconds 3] [--clients 1,32] [--on postgres|sqlite]
 
 Each request starts a workflow of three nodes; beside it, in turns, requests that repeat one that was there
-before, and the bare web framework's answers to the same request: of its bytes, and, as its manual has it, of
-JSON. Besides requests a second it prints what the server's process spent on each, since a machine that is
-shared tells more by that. PostgreSQL is at
-TEST_POSTGRES_URL, or the one that `scripts/services.py` starts.
+before, and the bare web framework's answers to the same request: of its bytes, as its manual has it of JSON,
+and on PostgreSQL of its bytes after it has made one row of them, which is the least that durable means.
+Besides requests a second it prints what the server's process spent on each, since a machine that is shared
+tells more by that. PostgreSQL is at TEST_POSTGRES_URL, or the one that `scripts/services.py` starts.
 """
 
 import argparse
@@ -113,7 +113,7 @@ async def measure(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with (
             database(options.on, folder) as where,
-            serving([sys.executable, HERE / "peers" / "bare_web.py", str(web)], web) as bare,
+            serving([sys.executable, HERE / "peers" / "bare_web.py", str(web), *where.values()], web) as bare,
             serving(
                 [muster, "serve"],
                 port,
@@ -153,6 +153,7 @@ async def _compare(bare: Server, ours: Server, clients: int, options: argparse.N
     kinds: dict[str, tuple[Server, str, Callable[[], Iterator[object]], int]] = {
         "bare framework": (bare, "/nothing", _new, 202),
         "its JSON": (bare, "/json", _new, 202),
+        **({"and one row": (bare, "/row", _new, 202)} if options.on == "postgres" else {}),
         "fired": (ours, FIRE, _new, 202),
         "duplicates": (ours, FIRE, _again, 200),
     }

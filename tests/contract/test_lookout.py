@@ -12,7 +12,7 @@ from muster.model.stored import AuditEntry
 from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import Database
 from muster.store.lookout import DatabaseSights
-from muster.store.tables import wait_topic, workflow_execution, workflow_version
+from muster.store.tables import expected_start, wait_topic, workflow_execution, workflow_version
 from scheduled_house import ADA, Scheduled
 
 HOUR = timedelta(hours=1)
@@ -36,9 +36,12 @@ async def test_of_each_the_next_is_seen(house: Scheduled) -> None:
     await park(house, "parked", resume_at=datetime.now(UTC) + HOUR)
     await park(house, "later", resume_at=datetime.now(UTC) + 9 * HOUR)
     await park(house, "held", owner="there/1", lease_until=datetime.now(UTC) + 2 * HOUR)
+    version = select(workflow_version.c.id).limit(1).scalar_subquery()
+    start = {"workflow_version_id": version, "node_key": "a", "next_at": datetime.now(UTC) + 4 * HOUR}
+    await house.database.write(lambda connection: connection.execute(insert(expected_start).values(start)))
     seen = (await look()).left
     hours = {sight: round(left / HOUR) for sight, left in seen.items()}
-    assert hours == {Sight.DUE: 1, Sight.LEASES: 2, Sight.SCHEDULES: 3}
+    assert hours == {Sight.DUE: 1, Sight.LEASES: 2, Sight.SCHEDULES: 3, Sight.STARTS: 4}
 
 
 async def test_a_job_is_due_while_nobody_works_on_it(house: Scheduled) -> None:

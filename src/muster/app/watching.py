@@ -107,7 +107,7 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
             await stack.enter_async_context(_present(ground, consumers[0]))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
-            await stack.enter_async_context(_expecting(ExpectedStarts(database, graphs, stages)))
+            await stack.enter_async_context(_expecting(ground, ExpectedStarts(database, graphs, stages)))
 
         def retire() -> None:
             for consumer in consumers:
@@ -137,7 +137,7 @@ async def _noticing(ground: Ground, subscribed: set[str]) -> AsyncIterator[None]
     """Know which topics of the embedded bus somebody reads, until the end of the block."""
 
     async def look() -> float:
-        found = await ground.database.read(subscribed_topics)
+        found = await ground.database.read(subscribed_topics, single=True)
         subscribed.clear()
         subscribed.update(found & set(_own_topics(topic_names(ground.settings))))
         return LOOK_AGAIN
@@ -233,44 +233,59 @@ def _waits_for_lag(presence: Presence) -> bool:
 
 @asynccontextmanager
 async def _firing(ground: Ground, due: DueExpectations, metrics: WatchMetrics) -> AsyncIterator[None]:
-    rules, now = ground.settings.ruleengine, asyncio.get_running_loop().time
-    most, pause, near = rules.scheduler_poll_limit, rules.scheduler_interval_ms / 1_000, now()
+    rules = ground.settings.ruleengine
+    most, pause = rules.scheduler_poll_limit, rules.scheduler_interval_ms / 1_000
 
-    async def fire() -> float:
-        """As often as is set, while something is due soon."""
+    async def fire() -> int:
         fired = await due.fire(most)
         metrics.fired(fired)
-        if fired:
-            return 0.0
-        return pause if now() < near else max(pause, SELDOM)
-
-    def seen() -> None:
-        nonlocal near
-        near = now() + AHEAD.total_seconds()
-        fires.wake()
+        return fired
 
     async def abandon() -> float:
         abandoned = await due.abandon(most)
         metrics.abandoned(abandoned)
         return 0.0 if abandoned else ABANDON_EVERY
 
-    fires = Loop("misses", fire, (*TROUBLE, BusAway))
-    ground.lookout.watch(Sight.MISSES, seen)
-    async with _running(fires), _looping("abandoned misses", abandon):
+    async with _while_near(ground, Sight.MISSES, fire, pause), _looping("abandoned misses", abandon):
         yield
 
 
 @asynccontextmanager
-async def _expecting(starts: ExpectedStarts) -> AsyncIterator[None]:
+async def _expecting(ground: Ground, starts: ExpectedStarts) -> AsyncIterator[None]:
     """Expect runs to begin by the clock, until the end of the block."""
 
     async def look() -> float:
         return LOOK_FOR_STARTS if await starts.look() else LOOK_FOR_FIRST
 
-    async def begin() -> float:
-        return 0.0 if await starts.open(STARTS_AT_ONCE) else LOOK_AGAIN
+    async def begin() -> int:
+        return await starts.open(STARTS_AT_ONCE)
 
-    async with _looping("expected starts", look), _looping("starts that are due", begin):
+    async with _looping("expected starts", look), _while_near(ground, Sight.STARTS, begin, LOOK_AGAIN):
+        yield
+
+
+@asynccontextmanager
+async def _while_near(
+    ground: Ground, sight: Sight, work: Callable[[], Awaitable[int]], pause: float
+) -> AsyncIterator[None]:
+    """Until the end of the block do what is due: with these pauses while something is due soon, and again at
+    once as long as there is more."""
+    now = asyncio.get_running_loop().time
+    near = now()
+
+    async def go() -> float:
+        if await work():
+            return 0.0
+        return pause if now() < near else max(pause, SELDOM)
+
+    def seen() -> None:
+        nonlocal near
+        near = now() + AHEAD.total_seconds()
+        loop.wake()
+
+    loop = Loop(sight, go, (*TROUBLE, BusAway))
+    ground.lookout.watch(sight, seen)
+    async with _running(loop):
         yield
 
 

@@ -29,6 +29,7 @@ class Sight(StrEnum):
     REFUSED = "refused commands"
     OUTBOX = "messages in the outbox"
     MISSES = "expectations"
+    STARTS = "starts that are due"
     ALERTS = "alerts"
 
 

@@ -11,8 +11,17 @@ from sqlalchemy import Connection
 
 from muster.engine.bus import BusAway, Message, Outgoing, Place
 from muster.kit.changes import Changes
-from muster.store.bus_leases import Claimant, Lease, claim, leave, living, record_ends, renew
-from muster.store.bus_log import PARTITIONS, Publishing, heads_of, read_messages
+from muster.store.bus_leases import (
+    Claimant,
+    Lease,
+    claim,
+    heads_and_living,
+    leave,
+    living,
+    record_ends,
+    renew,
+)
+from muster.store.bus_log import PARTITIONS, Publishing, read_messages
 from muster.store.committer import TROUBLE, GroupCommitter
 from muster.store.database import Database, Work
 
@@ -134,13 +143,11 @@ class EmbeddedMember:
     async def _look(self) -> None:
         """Where messages end now; and who shares the partitions, if that has changed or leases want
         renewing."""
-
-        def work(connection: Connection) -> tuple[dict[Place, int], Mapping[str, int]]:
-            topics = sorted(self._topics)
-            return heads_of(connection, topics), living(connection, self._claimant, topics)
-
         began = asyncio.get_running_loop().time()
-        self._heads, members = await self._seen(work)
+        topics = sorted(self._topics)
+        self._heads, members = await self._seen(
+            lambda connection: heads_and_living(connection, self._claimant, topics), single=True
+        )
         if members != self._members or self._has_too_little() or self._is_time(began):
             await self._share(began)
 
@@ -185,9 +192,9 @@ class EmbeddedMember:
         self._fetched |= {message.place for message in messages}
         return messages
 
-    async def _seen(self, work: Work[T]) -> T:
+    async def _seen(self, work: Work[T], *, single: bool = False) -> T:
         try:
-            return await self._database.read(work)
+            return await self._database.read(work, single=single)
         except TROUBLE as away:
             raise BusAway(str(away)) from away
 

@@ -7,15 +7,16 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, Select, delete, func, literal, select, union_all
 
 from muster.engine.bus import Place
-from muster.store.bus_log import KEY, PARTITIONS
-from muster.store.dialect import insert_new, now, update_rows, upsert
+from muster.store.bus_log import KEY, PARTITIONS, heads
+from muster.store.dialect import insert_new, now, update_rows, upsert, utc_now
 from muster.store.tables import bus_member, bus_position
 
 P = bus_position.c
 B = bus_member.c
+MEMBERS = -1  # no partition's number: what stands beside it is how many members there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,26 @@ def _stay(connection: Connection, claimant: Claimant, topics: Collection[str], a
 
 def living(connection: Connection, claimant: Claimant, topics: Collection[str]) -> Mapping[str, int]:
     """How many members each topic has."""
-    alive = select(B.topic, func.count()).where(B.group_id == claimant.group, B.topic.in_(topics))
-    rows = connection.execute(alive.where(B.lease_until >= now(connection)).group_by(B.topic))
-    return {row[0]: row[1] for row in rows}
+    return {row.topic: row.members for row in connection.execute(_living(claimant, topics))}
+
+
+def _living(claimant: Claimant, topics: Collection[str]) -> Select[Any]:
+    alive = (B.group_id == claimant.group, B.topic.in_(topics), B.lease_until >= utc_now())
+    return (
+        select(B.topic, literal(MEMBERS).label("partition"), func.count().label("members"))
+        .where(*alive)
+        .group_by(B.topic)
+    )
+
+
+def heads_and_living(
+    connection: Connection, claimant: Claimant, topics: Collection[str]
+) -> tuple[dict[Place, int], Mapping[str, int]]:
+    """Where the next message of each partition will be put, and how many members each topic has: a single
+    statement, since every member asks for it every second."""
+    rows = connection.execute(union_all(heads(topics), _living(claimant, topics))).all()
+    found = {Place(row.topic, row.partition): row.position for row in rows if row.partition != MEMBERS}
+    return found, {row.topic: row.position for row in rows if row.partition == MEMBERS}
 
 
 def _locked(
@@ -213,6 +231,5 @@ def leave(connection: Connection, claimant: Claimant) -> None:
 
 
 def subscribed_topics(connection: Connection) -> set[str]:
-    """The topics that somebody reads now."""
-    chosen = select(B.topic).where(B.lease_until > now(connection)).distinct()
-    return set(connection.scalars(chosen))
+    """The topics that somebody reads now. A single statement."""
+    return set(connection.scalars(select(B.topic).where(B.lease_until > utc_now()).distinct()))

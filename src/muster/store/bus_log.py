@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 from zlib import crc32
 
-from sqlalchemy import Connection, Row, delete, exists, select, tuple_
+from sqlalchemy import Connection, Row, Select, delete, exists, select, tuple_
 
 from muster.engine.bus import Headers, Message, Outgoing, Place, TooLarge
 from muster.store.committer import Locks
@@ -116,10 +116,9 @@ class Publishing:
         return [[next(put) for _ in item] for item in items]
 
 
-def heads_of(connection: Connection, topics: Collection[str]) -> dict[Place, int]:
-    """Where the next message of each partition will be put."""
-    chosen = select(P.topic, P.partition, P.position).where(P.group_id == NOBODY, P.topic.in_(topics))
-    return {Place(row.topic, row.partition): row.position for row in connection.execute(chosen)}
+def heads(topics: Collection[str]) -> Select[Any]:
+    """Where the next message of each partition will be put: `topic`, `partition`, `position`."""
+    return select(P.topic, P.partition, P.position).where(P.group_id == NOBODY, P.topic.in_(topics))
 
 
 def read_messages(connection: Connection, wanted: Mapping[Place, int], most: int) -> list[Message]:

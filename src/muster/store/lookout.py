@@ -30,6 +30,7 @@ from muster.store.tables import (
     alert,
     bulk_job,
     expectation,
+    expected_start,
     incident,
     outbox_message,
     reply_topic,
@@ -67,6 +68,7 @@ LOOK = union_all(
     _next(Sight.REFUSED, utc_now()).where(select(K.id).where(REFUSED).exists()),
     _next(Sight.OUTBOX, utc_now()).where(or_(*(_waits_in(stream) for stream in Stream))),
     _next(Sight.MISSES, select(X.due_at).where(PENDING).order_by(X.due_at).limit(1).scalar_subquery()),
+    _next(Sight.STARTS, select(func.min(expected_start.c.next_at)).scalar_subquery()),
     # While an incident is open somebody has to see when it is over, and whom to tell.
     _next(Sight.ALERTS, utc_now()).where(
         or_(

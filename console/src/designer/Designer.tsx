@@ -222,6 +222,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
               flow={flow}
               problems={problems.all}
               jump={jump}
+              chosen={chosen?.id ?? null}
               workflow={workflow}
               version={seen}
               dirty={dirty}

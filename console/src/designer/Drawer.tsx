@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
 import { useLive } from '../api/useLive';
-import type { Flow } from '../graph/flow';
+import { type Flow, nameOf } from '../graph/flow';
 import { writeFlow } from '../graph/write';
 import { objectOf } from '../pages/StartDialog';
 import { JsonTree } from '../ui/JsonTree';
@@ -13,6 +13,7 @@ import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Took } from '../ui/Time';
 import { Diff } from './Diff';
+import { OrderTable } from './OrderTable';
 import { comparable, useVersion } from './SaveDialog';
 import type { Found } from './useProblems';
 
@@ -22,6 +23,8 @@ interface Props {
   readonly flow: Flow;
   readonly problems: readonly Found[];
   readonly jump: (node: string) => void;
+  /** The node that is selected. */
+  readonly chosen: string | null;
   readonly workflow: Whole | null;
   readonly version: number;
   readonly dirty: boolean;
@@ -33,6 +36,7 @@ interface Props {
 export function Drawer(props: Props) {
   const [open, setOpen] = useState('');
   const errors = props.problems.filter((each) => each.level === 'error').length;
+  const waits = props.flow.nodes.filter((node) => node.type.toUpperCase() === 'WAIT_EVENTS');
   const toggle = (tab: string) => setOpen(open === tab ? '' : tab);
   return (
     <Tabs.Root
@@ -51,28 +55,43 @@ export function Drawer(props: Props) {
         <Tabs.Trigger value="run" onClick={() => open === 'run' && toggle('run')}>
           Test run
         </Tabs.Trigger>
+        {waits.length > 0 && (
+          <Tabs.Trigger value="orders" onClick={() => open === 'orders' && toggle('orders')}>
+            Order table
+          </Tabs.Trigger>
+        )}
         {props.workflow && (
           <Tabs.Trigger value="diff" onClick={() => open === 'diff' && toggle('diff')}>
             Diff
           </Tabs.Trigger>
         )}
-        {open && (
-          <button
-            type="button"
-            className="icon-button drawer-close"
-            aria-label="Close the drawer"
-            onClick={() => setOpen('')}
-          >
-            ✕
-          </button>
-        )}
       </Tabs.List>
+      {open && (
+        <button
+          type="button"
+          className="icon-button drawer-close"
+          aria-label="Close the drawer"
+          onClick={() => setOpen('')}
+        >
+          ✕
+        </button>
+      )}
       <Tabs.Content value="problems" tabIndex={-1}>
         <Problems {...props} />
       </Tabs.Content>
       <Tabs.Content value="run" tabIndex={-1}>
         <TestRun {...props} />
       </Tabs.Content>
+      {waits.length > 0 && (
+        <Tabs.Content value="orders" tabIndex={-1}>
+          {waits.map((node) => (
+            <details key={node.id} open={waits.length === 1 || node.id === props.chosen}>
+              <summary>{nameOf(node)}</summary>
+              <OrderTable config={node.config} />
+            </details>
+          ))}
+        </Tabs.Content>
+      )}
       {props.workflow && (
         <Tabs.Content value="diff" tabIndex={-1}>
           <ToActive workflow={props.workflow} flow={props.flow} />

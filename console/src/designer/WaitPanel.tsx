@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../graph/flow';
 import { eventsOf } from '../graph/says';
+import { OrderTable } from './OrderTable';
 import { SchemaForm } from './SchemaForm';
 import { resolved, type Schema } from './schema';
 
@@ -84,6 +85,7 @@ export function WaitPanel({ schema, value, change }: Props) {
         ]}
       />
       <Summary value={value} strategy={strategy} />
+      <OrderTable config={value} />
     </div>
   );
 }

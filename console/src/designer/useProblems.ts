@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { api, got, type ProblemEntry } from '../api/client';
 import type { Flow } from '../graph/flow';
 import { nodeAt, writeFlow } from '../graph/write';
+import { useSettled } from '../ui/useSettled';
 
 export interface Found extends ProblemEntry {
   readonly level: 'error' | 'warning';
@@ -15,11 +16,7 @@ export function useProblems(flow: Flow): {
   readonly byNode: ByNode;
   readonly fresh: boolean;
 } {
-  const [settled, settle] = useState(flow);
-  useEffect(() => {
-    const soon = setTimeout(() => settle(flow), 250);
-    return () => clearTimeout(soon);
-  }, [flow]);
+  const settled = useSettled(flow);
   const { data } = useQuery({
     queryKey: ['validated', settled],
     queryFn: async () => ({

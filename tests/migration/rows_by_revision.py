@@ -597,6 +597,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0033_traces": [],
 }
 
 

@@ -35,7 +35,8 @@ _QUIET = frozenset({"/actuator/health", "/health/live", "/health/ready", "/metri
 
 def logged(ids: RequestIds, method: str, path: str, status: int, ms: float) -> None:
     """An `Access` that writes a line as everybody does."""
-    _log.info("request", method=method, path=path, status=status, ms=ms, **ids._asdict())
+    known = {"request_id": ids.request_id, "trace_id": ids.trace_id}
+    _log.info("request", method=method, path=path, status=status, ms=ms, **known)
 
 
 class Frame:

@@ -5,13 +5,17 @@ import secrets
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from muster.kit.traceparent import read_traceparent
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 
 
 class RequestIds(NamedTuple):
+    """`traceparent` is the caller's, if it sent one: what is begun by the request goes on from there."""
+
     request_id: str
     trace_id: str
+    traceparent: str | None = None
 
 
 current: ContextVar[RequestIds] = ContextVar("request_ids")
@@ -21,11 +25,6 @@ def ids_of(request_id: str | None, traceparent: str | None) -> RequestIds:
     """The caller's ids where they are sane, else new ones."""
     new = secrets.token_hex(32)
     keep = request_id is not None and _REQUEST_ID.fullmatch(request_id)
-    return RequestIds(request_id if keep and request_id else new[:32], _trace_id(traceparent) or new[32:])
-
-
-def _trace_id(traceparent: str | None) -> str | None:
-    match = None if traceparent is None else _TRACEPARENT.fullmatch(traceparent)
-    if match is None or match[1] == "ff" or not int(match[2], 16) or not int(match[3], 16):
-        return None
-    return None if match[1] == "00" and match[5] else match[2]
+    name = request_id if keep and request_id else new[:32]
+    parent = read_traceparent(traceparent)
+    return RequestIds(name, new[32:]) if parent is None else RequestIds(name, parent.trace_id, str(parent))

@@ -248,6 +248,7 @@ class Attempts:
             item.key,
             mask=call.mask,
             fence=call.fence,
+            trace=call.trace,
         )
 
     async def _item_outcome(self, effect: Effect, call: Call, item: Item) -> Done | Failure:
@@ -332,6 +333,7 @@ class Attempts:
             answer=live.answer(run.node, run.visit) if run.woken else None,
             fence=live.fence,
             depth=facts.depth,
+            trace=facts.trace,
         )
 
 

@@ -11,7 +11,6 @@ CORRELATION_ID = "X-Correlation-ID"
 EXECUTION_ID = "X-Workflow-Instance-ID"
 STEP_ID = "X-Step-ID"
 REPLY_TOPIC = "X-Reply-Topic"
-TRACE_PARENT = "traceparent"
 TIMESTAMP = "X-Timestamp"
 COMPENSATES = "X-Compensates"
 # Where replies have the correlation id, if their headers have none and nothing else is said.

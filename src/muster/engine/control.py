@@ -81,7 +81,7 @@ async def whole(records: Records, execution_id: str, value: Json) -> Json:
 @dataclass(frozen=True, slots=True)
 class Start:
     """What is asked for when an execution is started by hand. `pointer` is where in what was sent the context
-    is, if anything was."""
+    is, if anything was; `trace` the `traceparent` that came with it."""
 
     workflow: str
     context: JsonObject
@@ -89,6 +89,7 @@ class Start:
     tags: tuple[str, ...] = ()
     key: Keyed | None = None
     pointer: str = ""
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,14 @@ class Control:
         place = await self._to_start(start, actor)
         once = once or _once(start, place)
         return await self._begin(
-            place, start.context, start.tags, once, trigger_id, limit=limit, pointer=start.pointer
+            place,
+            start.context,
+            start.tags,
+            once,
+            trigger_id,
+            limit=limit,
+            pointer=start.pointer,
+            trace=start.trace,
         )
 
     async def start_at(
@@ -149,10 +157,14 @@ class Control:
         trigger_id: str | None,
         delivery: Once | None = None,
         pointer: str = "",
+        trace: str | None = None,
     ) -> Begun:
         """Begin an execution where somebody knows that there is something to start, unless another has its
-        key, or came of the same message. Durable when this returns. `pointer` is as that of a start."""
-        return await self._begin(place, context, (), once, trigger_id, delivery=delivery, pointer=pointer)
+        key, or came of the same message. Durable when this returns. `pointer` and `trace` are as
+        those of a start."""
+        return await self._begin(
+            place, context, (), once, trigger_id, delivery=delivery, pointer=pointer, trace=trace
+        )
 
     async def start_all(self, starts: Sequence[Start], actor: Caller) -> Sequence[Begun | BaseException]:
         """Begin many, in as few commits as they fit into. Each comes to its start, or to what `start` would
@@ -172,7 +184,9 @@ class Control:
                     raise error
                 case place:
                     key = _once(start, place)
-                    return await self._begin(place, start.context, start.tags, key, pointer=start.pointer)
+                    return await self._begin(
+                        place, start.context, start.tags, key, pointer=start.pointer, trace=start.trace
+                    )
 
         return await asyncio.gather(*map(begin, starts), return_exceptions=True)
 
@@ -191,6 +205,7 @@ class Control:
         limit: Limit | None = None,
         delivery: Once | None = None,
         pointer: str = "",
+        trace: str | None = None,
     ) -> Begun:
         given: JsonObject = {"workflowId": place.workflow_id}
         if place.institute_id or "instituteId" not in context:
@@ -208,6 +223,7 @@ class Control:
             once=once,
             limit=limit,
             delivery=delivery,
+            trace=trace,
         )
         try:
             return await self._instance.start(new)

@@ -27,6 +27,7 @@ class Call(NamedTuple):
     `key` names the effect: a repeat after a crash has the same one, so that the far side can recognise it.
     `answer` is what a woken wait was given; None: its time is over. `mask` takes secrets out of what is kept
     elsewhere than in the outcome, which passes it anyway. `depth` counts the executions above this one.
+    `trace` is the `traceparent` of what has started the execution, if that belongs to a trace.
     """
 
     execution_id: str
@@ -42,6 +43,13 @@ class Call(NamedTuple):
     mask: Mask = NOTHING
     fence: int = 0
     depth: int = 0
+    trace: str | None = None
+
+    @property
+    def traceparent(self) -> str | None:
+        """What goes along with all that leaves this call, so that whoever gets it is of the same trace. None:
+        nobody has asked for one."""
+        return self.trace
 
     @property
     def now(self) -> datetime:

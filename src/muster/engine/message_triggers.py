@@ -15,6 +15,8 @@ from muster.engine.bus import Batch, Message, Rejected
 from muster.engine.payloads import context_of, event_id_of, payload_of
 from muster.engine.triggering import Event, Startable, Startables, Triggering
 from muster.kit.clock import Clock
+from muster.kit.traceparent import HEADER as TRACE_PARENT
+from muster.kit.traceparent import kept_traceparent
 from muster.model.json import Json
 from muster.model.problems import AuthorError
 from muster.model.trigger import TriggerType
@@ -98,7 +100,14 @@ def event_of(message: Message, clock: Clock) -> Event:
         # With its time: a topic that is made anew counts from nothing.
         delivery=f"{message.name}@{message.at.isoformat()}",
         received_at=clock.now(),
+        trace=trace_of(message),
     )
+
+
+def trace_of(message: Message) -> str | None:
+    """The `traceparent` that a message came with."""
+    found = message.header(TRACE_PARENT)
+    return None if found is None else kept_traceparent(found.decode(errors="replace"))
 
 
 def _first(message: Message, names: Sequence[str]) -> str | None:

@@ -45,6 +45,7 @@ class ChildOpening:
     at_once: int = 1
     stops: bool = False
     attempt: int = 1
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class NewExecution:
     One that has `ended` before it was written is written as it ended. Its `limit` may have it queued instead.
     `terms` are what it is found by, besides its tags. `once` is its key: if another has it, nothing is
     written. `delivery` is the key of the message that asks for it: if another came of that, nothing is
-    written either."""
+    written either. `trace` is the `traceparent` of what asks for it, if that belongs to a trace."""
 
     id: str
     workflow_id: str
@@ -76,6 +76,7 @@ class NewExecution:
     once: Once | None = None
     delivery: Once | None = None
     ended: Ended | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class OwnedExecution:
     is_light: bool = False
     unwritten: tuple[JournalRow, ...] = ()
     taken: tuple[tuple[int, int], ...] = ()
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ def begin(new: NewExecution, program: Program) -> tuple[Live, tuple[Todo, ...]]:
         new.parent_id,
         is_limited=new.limit is not None,
         trigger_id=new.trigger_id,
+        trace=new.trace,
     )
     live = Live(facts, FIRST_FENCE, program, State(), found_by=digest_of(new.terms))
     return live, live.happen(Started(new.context), new.started_at)
@@ -70,6 +71,7 @@ def take_over(owned: OwnedExecution, program: Program) -> tuple[Live, tuple[Todo
         owned.depth,
         is_limited=may_be_limited(owned, program),
         trigger_id=owned.trigger_id,
+        trace=owned.trace,
     )
     outputs = owned.state.get("outputs", {})
     seq = owned.state.get("seq", 0)

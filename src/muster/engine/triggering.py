@@ -65,7 +65,7 @@ class Event:
 
     `delivery` is what tells a request that was signed, or a message, from all others: however often it comes,
     it starts one execution. `pointer` is where in what was sent the context is. `received_at` is when it came
-    here, if that is another time than `at`.
+    here, if that is another time than `at`. `trace` is the `traceparent` that came with it.
     """
 
     context: JsonObject
@@ -76,6 +76,7 @@ class Event:
     delivery: str | None = None
     pointer: str = ""
     received_at: datetime | None = None
+    trace: str | None = None
 
 
 class Reason(StrEnum):
@@ -161,7 +162,7 @@ class Triggering:
         place = Placed(trigger.workflow_id, trigger.version_id, trigger.institute_id)
         context = {**event.context, PAYLOAD: event.payload}
         begun = await self._control.start_at(
-            place, context, key, trigger.id, delivery_of(trigger, event), event.pointer
+            place, context, key, trigger.id, delivery_of(trigger, event), event.pointer, event.trace
         )
         if begun.duplicate:
             return Skipped(Reason.DUPLICATE, begun.id)

@@ -33,7 +33,8 @@ class Layered(Mapping[str, Json]):
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What never changes about an execution. `depth` counts the executions above it. `is_limited`: it may
-    count towards a limit, so that others are queued behind it."""
+    count towards a limit, so that others are queued behind it. `trace` is the `traceparent` of what has
+    started it, if that belongs to a trace."""
 
     id: str
     workflow_id: str
@@ -45,6 +46,7 @@ class Facts:
     depth: int = 0
     is_limited: bool = False
     trigger_id: str | None = None
+    trace: str | None = None
 
 
 def scope_of(facts: Facts, state: State, now: datetime, place: str = "", attempt: int = 1) -> Scope:

@@ -19,7 +19,6 @@ from muster.engine.commands import (
     REPLY_TOPIC,
     STEP_ID,
     TIMESTAMP,
-    TRACE_PARENT,
     CommandFailed,
     CommandLetter,
     CommandOpening,
@@ -40,6 +39,7 @@ from muster.expr import (
     compile_template,
     to_boolean,
 )
+from muster.kit.traceparent import HEADER as TRACE_PARENT
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.handling import PerConfig
@@ -270,7 +270,7 @@ def _headers(
         EXECUTION_ID: call.execution_id,
         STEP_ID: call.node_id,
         REPLY_TOPIC: reply_topic,
-        TRACE_PARENT: trace_parent(call.execution_id, correlation_id),
+        TRACE_PARENT: call.traceparent or trace_parent(call.execution_id, correlation_id),
         TIMESTAMP: call.now.isoformat(),
         **({COMPENSATES: compensates} if compensates else {}),
     }

@@ -8,6 +8,7 @@ from muster.engine.bus import Headers
 from muster.engine.handlers import Call, Done
 from muster.engine.outbox import OutgoingMessage
 from muster.engine.state import Failure
+from muster.kit.traceparent import HEADER as TRACE_PARENT
 from muster.model.json import Json, JsonObject
 from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation
 from muster.nodes.resolved import BadParameter, object_of, text_of
@@ -56,6 +57,8 @@ def message_of(params: JsonObject, call: Call) -> OutgoingMessage:
     """Raises `BadParameter`."""
     identity, key = call.opening_id(), text_of(params.get("key"), "key")
     told = {MESSAGE_ID: identity, EXECUTION_ID: call.execution_id, STEP_ID: call.node_id}
+    if call.traceparent is not None:
+        told[TRACE_PARENT] = call.traceparent
     return OutgoingMessage(
         identity,
         _topic(params.get("topic")),
@@ -69,7 +72,9 @@ def message_of(params: JsonObject, call: Call) -> OutgoingMessage:
 def headers_of(given: Json, always: dict[str, str]) -> Headers:
     """The author's headers, and what is always told beside them. Raises `BadParameter`."""
     own = {name: text_of(value, f"headers.{name}") for name, value in object_of(given, "headers").items()}
-    told = {**always, **{name: text for name, text in own.items() if text is not None}}
+    chosen = {name: text for name, text in own.items() if text is not None}
+    taken = {name.casefold() for name in chosen}
+    told = {**{name: text for name, text in always.items() if name.casefold() not in taken}, **chosen}
     return tuple((name, _bytes(text, f"headers.{name}")) for name, text in told.items())
 
 

@@ -10,6 +10,7 @@ import orjson
 
 from muster.definitions.durations import parse_duration
 from muster.engine.handlers import Call
+from muster.kit.traceparent import HEADER as TRACE_PARENT
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.ports import HttpRequest
 from muster.nodes.resolved import BadParameter, object_of, text_of
@@ -38,6 +39,8 @@ def request_of(params: JsonObject, call: Call) -> HttpRequest:
         headers.append(("Content-Type", kind))
     if "idempotency-key" not in given:
         headers.append(("Idempotency-Key", header_key(call.key)))
+    if call.traceparent is not None and TRACE_PARENT not in given:
+        headers.append((TRACE_PARENT, call.traceparent))
     return HttpRequest(method, _url(params), tuple(headers), content, _seconds(params))
 
 

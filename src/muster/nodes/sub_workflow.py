@@ -188,6 +188,7 @@ class SubWorkflow:
             at_once=visit.at_once or 1,
             stops=_on_error(visit.config) is OnItemError.STOP,
             attempt=call.attempt,
+            trace=call.traceparent,
         )
 
     async def _startable(self, call: Call, workflow: str, version: int | None) -> Startable:

@@ -161,6 +161,7 @@ def _new(parent_id: str, child: ChildOpening) -> NewExecution:
         context=child.context,
         started_at=child.started_at,
         parent_id=parent_id,
+        trace=child.trace,
     )
 
 

@@ -183,6 +183,7 @@ def owned_of(row: Row[Any], journal: Sequence[JournalRow], signals: Sequence[Sig
         claimed_at=row.updated_at,
         is_untouched=is_untouched(row),
         checkpoint_seq=row.checkpoint_seq,
+        trace=row.trace_parent,
     )
 
 

@@ -33,6 +33,7 @@ def new_row(laying: Laying, new: NewExecution, at: Moment, until: Moment | None 
         "fence": FIRST_FENCE if new.owner else FIRST_FENCE - 1,
         "parent_execution_id": new.parent_id,
         "tags": list(new.tags),
+        "trace_parent": new.trace,
         "institute_id": new.institute_id,
         "started_at": new.started_at,
         "updated_at": at,

@@ -28,6 +28,7 @@ from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_body
 from muster.api.strict import StrictRoute
+from muster.api.tracing import current
 from muster.api.wording import must
 from muster.definitions.library import NotFound
 from muster.engine.control import Start
@@ -109,7 +110,8 @@ def start_of(body: Execute, key: Keyed | None) -> Start:
     wanted = body.workflow_id or body.key
     if wanted is None:
         raise wrong("", "There should be a `workflowId` or a `key`.", "MISSING")
-    return Start(wanted, dict(body.context), body.version, tuple(body.tags), key, "/context")
+    trace = current.get().traceparent
+    return Start(wanted, dict(body.context), body.version, tuple(body.tags), key, "/context", trace)
 
 
 def _key_of(request: Request, body: Execute, header: str | None) -> Keyed | None:

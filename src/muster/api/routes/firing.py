@@ -18,6 +18,7 @@ from muster.api.problems import Code, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import Wait
 from muster.api.strict import StrictRoute
+from muster.api.tracing import current
 from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
 from muster.engine.payloads import context_of, event_id_of, payload_of
 from muster.engine.triggering import Event, Startable
@@ -111,7 +112,15 @@ def _named(request: Request, parts: Parts, value: Json) -> Event:
     if (body.trigger_id is None) == (body.event_name is None):
         raise wrong("", "There should be a `triggerId` or an `eventName`, and not both.")
     payload = payload_of(body.context, request.headers.items(), _query(request))
-    return Event(body.context, payload, parts.clock.now(), body.event_name, body.event_id, pointer="/context")
+    return Event(
+        body.context,
+        payload,
+        parts.clock.now(),
+        body.event_name,
+        body.event_id,
+        pointer="/context",
+        trace=current.get().traceparent,
+    )
 
 
 @open_router.post(
@@ -135,7 +144,14 @@ async def fire_path(request: Request, path: TriggerPath, parts: Given, wait: Wai
     body = await read_value(request, parts.body_limit) if await request.body() else None
     payload = payload_of(body, request.headers.items(), _query(request))
     event_id = request.headers.get(ID) or event_id_of(body)
-    event = Event(context_of(body), payload, parts.clock.now(), trigger.settings.event_name, event_id)
+    event = Event(
+        context_of(body),
+        payload,
+        parts.clock.now(),
+        trigger.settings.event_name,
+        event_id,
+        trace=current.get().traceparent,
+    )
     return await _fire(parts, trigger, event, signed, wait)
 
 

@@ -23,6 +23,8 @@ from muster.store.tables.shared import (
 )
 from muster.store.types import Bytes, JsonValue, Key, LongText, UtcTime
 
+TRACE_PARENT_LENGTH = 55
+
 workflow_execution = new_table(
     "workflow_execution",
     Column("id", Key(ID_LENGTH), nullable=False),
@@ -54,6 +56,8 @@ workflow_execution = new_table(
     # How many executions are above it.
     Column("depth", Integer, nullable=False, server_default=text("0")),
     Column("tags", JsonValue),
+    # The span of another program, or of its parent, that it goes on from, as a `traceparent`.
+    Column("trace_parent", Key(TRACE_PARENT_LENGTH)),
     Column("error_type", Key(NAME_LENGTH)),
     Column("error_message", LongText),
     institute(),

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, func, select, update
 
 from clocks import NOON, ShiftedClock
 from muster.definitions.check import check
+from muster.definitions.document import to_document
 from muster.engine.at_hand import AtHand
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
@@ -128,6 +129,7 @@ class House:
         ring: Callable[[], None] | None = None,
         at_hand: AtHand | None = None,
         stuck_after: timedelta | None = None,
+        events: str | None = None,
     ) -> None:
         self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
@@ -140,7 +142,7 @@ class House:
         self.effects: dict[str, Effect] = {"TELL": told.tell}
         handlers = Handlers(self.effects, pures, waits, self.openers)
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
-        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, at_hand=at_hand)
+        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, None, at_hand, events)
         self.instance = Instance(
             Name(name, self.ids.new()),
             self.executions,
@@ -160,7 +162,8 @@ class House:
     async def define(self, definition: Definition) -> None:
         """Make a definition known, as if it had been saved as version 1."""
         self.programs[1] = compile_program(definition, TYPES)
-        await self.database.write(lambda connection: _save(connection, self.clock))
+        document = to_document(definition)
+        await self.database.write(lambda connection: _save(connection, self.clock, document))
 
     async def define_again(self, definition: Definition) -> None:
         """Make one known that another house has saved in this database."""
@@ -225,11 +228,11 @@ class House:
         await until(are_there)
 
 
-def _save(connection: Connection, clock: Clock) -> None:
+def _save(connection: Connection, clock: Clock, document: JsonObject) -> None:
     at = clock.now()
     kinds = {"kind": "orchestrated", "status": "ACTIVE", "workflow_type": "MANUAL"}
     named = {"id": "w1", "key": "w1", "name": "w1", **kinds}
     insert_rows(connection, workflow, [{**named, "created_at": at, "updated_at": at}])
-    version = {"id": 1, "workflow_id": "w1", "version": 1, "definition": {}}
+    version = {"id": 1, "workflow_id": "w1", "version": 1, "definition": document}
     made = {"checksum": "", "created_by": "test", "created_at": at}
     insert_rows(connection, workflow_version, [{**version, **made}])

@@ -19,6 +19,7 @@ EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 COMMANDS = "tests/contract/test_commands.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
+OWN = "tests/contract/test_own_executions.py"
 ALERTS = "tests/contract/test_alert_book.py"
 INCIDENTS = "tests/contract/test_incidents.py"
 BOARDS = "tests/contract/test_wallboard.py"
@@ -809,15 +810,15 @@ MUTANTS = [
     Mutant(
         "the first of several that creates what follows",
         "watch/evaluate.py",
-        "                each.leads = False\n",
-        "                each.leads = True\n",
+        "                    each.leads = False\n",
+        "                    each.leads = True\n",
         f"{TRADES} step_by_step and sqlite",
     ),
     Mutant(
         "a miss that is not counted twice",
         "watch/evaluate.py",
-        "        counts_late=late and not missed,\n",
-        "        counts_late=late,\n",
+        "        counts_late=bool(late) and not missed,\n",
+        "        counts_late=bool(late),\n",
         f"{TRADES} come_late and sqlite",
     ),
     Mutant(
@@ -826,6 +827,34 @@ MUTANTS = [
         "            here = min(edge.expected_count, run.early.get(edge.target, 0))\n",
         "            here = 0\n",
         f"{TRADES} is_remembered and sqlite",
+    ),
+    Mutant(
+        "a way that an execution did not take",
+        "watch/evaluate.py",
+        "        if step is not None and edge.target not in step.next:\n",
+        "        if False:\n",
+        f"{OWN} not_taken and sqlite",
+    ),
+    Mutant(
+        "a node that joins, which is over for all that lead there",
+        "watch/evaluate.py",
+        "    if node.joins or not there:\n",
+        "    if not there:\n",
+        f"{OWN} several_lead_to and sqlite",
+    ),
+    Mutant(
+        "an execution that was cancelled, whose deadlines hold no longer",
+        "store/watch_due.py",
+        "            if run.correlation_key in cancelled and self._is_own(run):\n",
+        "            if False:\n",
+        f"{OWN} was_cancelled and sqlite",
+    ),
+    Mutant(
+        "whose an event of an execution is",
+        "store/watched_graphs.py",
+        " and concern.institute_id == event.institute_id\n",
+        "\n",
+        f"{OWN} stay_its_own and sqlite",
     ),
     Mutant(
         "who has begun on an earlier version",

@@ -47,11 +47,12 @@ def instance_of(
     workflows = StartableWorkflows(definitions.storage.workflows, programs)
     sub_workflow = SubWorkflow(workflows, ChildItems(ground.database))
     handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})
+    events = ground.settings.ingestion.raw_topic
     attempts = Attempts(handlers, executions, clock, random.random, lease, definitions.data.secrets)
     instance = Instance(
         name,
         executions,
-        Driver(executions, attempts, clock, random.random, observer, contexts),
+        Driver(executions, attempts, clock, random.random, observer, contexts, events),
         programs.of,
         clock,
         lease,

@@ -13,6 +13,9 @@ DURATION: JsonObject = {
     "description": "`300s`, `5m`, ISO 8601 (`PT5M`) or a number of seconds",
 }
 TEXT: JsonObject = {"type": "string"}
+# Ten years.
+MOST_SECONDS = 315_360_000
+
 NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": 255}
 # Numbers too, because YAML reads an unquoted `1` as one; they are read as text.
 REFERENCE: JsonObject = {"type": ["string", "integer"], "x-literal": True}
@@ -93,7 +96,7 @@ NODE: JsonObject = {
 }
 
 WATCHED: JsonObject = {
-    "maxLatencySec": {"type": "integer", "minimum": 1, "x-literal": True},
+    "maxLatencySec": {"type": "integer", "minimum": 1, "maximum": MOST_SECONDS, "x-literal": True},
     "absoluteDeadline": {"type": "string", "format": "deadline", "x-literal": True},
     "severity": {"enum": ["green", "amber", "red"], "x-literal": True},
 }

@@ -262,13 +262,13 @@ Lineage: TypeAlias = tuple[tuple[str, int], ...]
 def _leave(graph: Graph, facts: Facts, state: State, token: Token, now: datetime) -> State:
     """Send a token on from a node that is done with, along the routes that hold."""
     try:
-        targets = () if graph.nodes[token.node].is_end else _targets(graph, facts, state, token.node, now)
+        targets = () if graph.nodes[token.node].is_end else targets_of(graph, facts, state, token.node, now)
     except ExpressionError as error:
         return _fail(state, token, Failure("RoutingError", f"The routing after {token.node}: {error}"))
     return _enter(graph, state, targets, _descent(graph, token), token)
 
 
-def _targets(graph: Graph, facts: Facts, state: State, node_id: str, now: datetime) -> Sequence[str]:
+def targets_of(graph: Graph, facts: Facts, state: State, node_id: str, now: datetime) -> Sequence[str]:
     """Where the routes after a node lead, by the context as it is now."""
     found: list[str] = []
     for route in graph.routes.get(node_id, ()):

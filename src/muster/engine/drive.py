@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from math import inf
 
+from muster.engine.announcing import announcements
 from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.attempt import Attempts, Settled
 from muster.engine.checkpoints import checkpoint_of
@@ -52,7 +53,8 @@ log = logging.getLogger(__name__)
 
 
 class Driver:
-    """Drives executions that this instance owns. `chance` gives the jitter of retries, from 0 to 1."""
+    """Drives executions that this instance owns. `chance` gives the jitter of retries, from 0 to 1. What
+    watched workflows do is told on the topic `events`."""
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class Driver:
         chance: Callable[[], float],
         observer: Observer | None = None,
         at_hand: AtHand | None = None,
+        events: str | None = None,
     ) -> None:
         self._executions = executions
         self._attempts = attempts
@@ -69,6 +72,7 @@ class Driver:
         self._clock = clock
         self._chance = chance
         self._observer = observer or Nobody()
+        self._events = events
 
     async def drive(self, live: Live, todo: Iterable[Todo]) -> Checkpoint:
         """Go on until the execution parks or ends, and let go of it: the answer is where it stands then.
@@ -293,7 +297,7 @@ class Driver:
             checkpoint=checkpoint,
             signals=gone,
             taken=taken,
-            opens=tuple(live.opens),
+            opens=(*live.opens, *self._announced(live, checkpoint)),
             closes=closes,
             parent_id=facts.parent_id,
             is_limited=facts.is_limited,
@@ -304,6 +308,12 @@ class Driver:
         self._at_hand.stands(live, progress.rows, checkpoint)
         live.written(progress)
         self._attempts.claiming.settled(live, progress.opens)
+
+    def _announced(self, live: Live, checkpoint: Checkpoint | None) -> Iterable[Opening]:
+        if self._events is None or not live.program.watched:
+            return ()
+        ends = checkpoint is not None and checkpoint.status is ExecutionStatus.COMPLETED
+        return announcements(live.facts, live.program.workflow, live.rows, live.led_to, self._events, ends)
 
 
 def _tell_not_given_up(away: Exception) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import assert_never
 
 from muster.engine.advance import advance, in_doubt, is_awaited
+from muster.engine.announcing import led_to
 from muster.engine.journal import MORE_TIME, JournalRow, Signal, SignalKind
 from muster.engine.node_claims import NodeDone
 from muster.engine.openings import Closing, Opening
@@ -14,6 +15,7 @@ from muster.engine.owned import Progress
 from muster.engine.program import Program
 from muster.engine.state import (
     Cancelled,
+    Completed,
     Decided,
     Event,
     Failure,
@@ -53,7 +55,8 @@ class Live:
     `confirmed` is when, by the loop's clock, the lease was last known to be this instance's, and `progressed`
     when something of this was last made durable. Where this is `handed_on`, nothing more begins here.
     `found_by` is the digest of the terms that it is found by; None: not known here. It was taken over
-    `takeovers` times since it made progress, and claimed at `claimed_at`, by the database's clock.
+    `takeovers` times since it made progress, and claimed at `claimed_at`, by the database's clock. Where the
+    workflow is watched, `led_to` says where visits went on to that are not written yet.
     """
 
     facts: Facts
@@ -81,6 +84,7 @@ class Live:
     found_by: str | None = None
     takeovers: int = 0
     claimed_at: datetime | None = None
+    led_to: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
 
     def hand_on(self) -> None:
         """Let whoever drives this finish what runs and leave the rest to another instance."""
@@ -195,6 +199,11 @@ class Live:
         """Take an event, and say what is to be done."""
         program = self.program
         decision = advance(program.graph, program.policies, self.facts, self.state, event, now)
+        if program.watched and isinstance(event, Completed | Decided):
+            before, after = self.state, decision.state
+            self.led_to[event.node, event.visit] = led_to(
+                program.graph, self.facts, before, after, event.node, now
+            )
         self.state = decision.state
         if self.early and isinstance(event, Suspended):
             early, self.early = list(self.early.values()), {}
@@ -284,6 +293,7 @@ class Live:
         """What was noted is durable."""
         self.has_opened = self.has_opened or bool(progress.opens or progress.closes)
         self.rows.clear()
+        self.led_to.clear()
         self.opens.clear()
         self.closes.clear()
         self.owes_a_write = False

@@ -45,7 +45,8 @@ class Step:
 class Program:
     """`asks` are the nodes that are not repeated unasked where they may have been done. `in_cache`: what
     nodes did may be lost with whoever did it, up to the last checkpoint or what a cache has. `only_computes`:
-    nothing in it reaches outside, speaks or waits."""
+    nothing in it reaches outside, speaks or waits, and nobody is told of its steps. Of one that is `watched`,
+    every visit that is done is an event."""
 
     graph: Graph
     steps: Mapping[str, Step]
@@ -58,6 +59,7 @@ class Program:
     concurrency: Concurrency | None = None
     in_cache: bool = False
     only_computes: bool = False
+    watched: bool = False
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -77,7 +79,9 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         asks=frozenset(node_id for node_id, step in steps.items() if _asks(step)),
         concurrency=compile_concurrency(definition.concurrency),
         in_cache=definition.durability == "cache",
-        only_computes=all(_only_computes(node_types[node.type.upper()]) for node in definition.nodes),
+        only_computes=not definition.watch
+        and all(_only_computes(node_types[node.type.upper()]) for node in definition.nodes),
+        watched=definition.watch,
     )
 
 

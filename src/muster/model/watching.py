@@ -73,6 +73,8 @@ class WatchedNode:
     start: bool = False
     terminal: bool = False
     expect_start: ExpectStart | None = None
+    # What several lead to, and happens once for all of them.
+    joins: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class WatchedEdge:
 
 @dataclass(frozen=True)
 class WatchedGraph:
-    """One version of a watched workflow. A type of event has one node; edges are in the order given."""
+    """One version of a watched workflow. A type of event has one node; edges are in the order given.
+    `is_own`: Muster runs it, and its events say where they lead to."""
 
     nodes: tuple[WatchedNode, ...]
     edges: tuple[WatchedEdge, ...]
@@ -100,6 +103,7 @@ class WatchedGraph:
     timezone: str = "UTC"
     watches_optional: bool = False
     shows_latest_status: bool = False
+    is_own: bool = False
 
     @cached_property
     def by_event_type(self) -> Mapping[str, WatchedNode]:
@@ -116,7 +120,9 @@ class WatchedGraph:
 
     @cached_property
     def needs_predecessor(self) -> frozenset[str]:
-        """Nodes whose events out of the blue are in the wrong order."""
+        """Nodes whose events out of the blue are in the wrong order. Muster itself keeps it."""
+        if self.is_own:
+            return frozenset()
         started = {node.key for node in self.nodes if node.start}
         return frozenset(edge.target for edge in self.edges if not edge.optional) - started
 

@@ -13,11 +13,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, literal_column, not_, select
 
+from muster.engine.state import ExecutionStatus
+from muster.model.json import JsonObject
 from muster.model.watching import AlertReason, Expectation, ExpectationStatus, Run, Trigger
 from muster.store.database import Database
 from muster.store.dialect import now
 from muster.store.outbox import add_messages
-from muster.store.tables import expectation, workflow_run
+from muster.store.tables import expectation, workflow_execution, workflow_run
 from muster.store.watch_alerts import write_alerts
 from muster.store.watch_counts import Tally
 from muster.store.watch_presence import read_presence
@@ -25,14 +27,21 @@ from muster.store.watch_runs import change_expectations, change_runs, with_expec
 from muster.store.watch_starts import has_begun
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.alerts import Step
-from muster.watch.evaluate import abandon, miss, trigger_of
-from muster.watch.messages import abandoned_evaluated, alert_triggered, miss_evaluated, synthetic_missed
+from muster.watch.evaluate import abandon, miss, trigger_of, withdraw
+from muster.watch.messages import (
+    abandoned_evaluated,
+    alert_triggered,
+    miss_evaluated,
+    synthetic_missed,
+    withdrawn_evaluated,
+)
 from muster.watch.outage import Held, held
 from muster.watch.posting import Post, TopicNames
 from muster.watch.stages import Stage
 
 E = expectation.c
 R = workflow_run.c
+X = workflow_execution.c
 # Spelled out, so that the index of what is not cleared is recognised.
 PENDING = E.status == literal_column("'pending'")
 MISSED = and_(E.status == literal_column("'fired'"), E.abandoned_at.is_(None))
@@ -78,16 +87,29 @@ class DueExpectations:
         runs = _locked(connection, and_(PENDING, E.due_at <= at, *_not_held(held_back)), most)
         self.graphs.load(connection, {run.version_id for run in runs})
         report = _Report(self, Post(self.topics, wanted), at)
+        cancelled = self._cancelled(connection, runs)
         for run in runs:
             due = [each for each in run.expectations if _is_due(each, at, held_back)]
+            if run.correlation_key in cancelled and self._is_own(run):
+                for each in due:
+                    report.withdrawn(run, each)
+                continue
             for each in sorted(due, key=lambda each: (each.due_at, each.id)):
                 # It was to begin at all, and it did, under a key of its own.
                 if not each.source and has_begun(connection, run, each.target):
-                    report.begun(run, each)
+                    report.withdrawn(run, each)
                 else:
                     report.missed(run, each)
         report.write(connection)
         return len(report.changed)
+
+    def _cancelled(self, connection: Connection, runs: Sequence[Run]) -> Collection[str]:
+        """Executions of Muster's own, among these runs, that nobody wants any more."""
+        ids = [run.correlation_key for run in runs if self._is_own(run)]
+        return set(connection.scalars(_CANCELLED, {"ids": ids})) if ids else ()
+
+    def _is_own(self, run: Run) -> bool:
+        return self.graphs.has(run.version_id) and self.graphs.graph(run.version_id).is_own
 
     def _abandon_old(self, connection: Connection, most: int, wanted: Collection[str]) -> int:
         at = now(connection)
@@ -115,6 +137,9 @@ class DueExpectations:
         return report.changed
 
 
+_CANCELLED = select(X.id).where(
+    X.id.in_(bindparam("ids", expanding=True)), X.status == ExecutionStatus.CANCELLED.value
+)
 _WAITING = (
     select(workflow_run)
     .where(R.id.in_(bindparam("ids", expanding=True)))
@@ -176,29 +201,25 @@ class _Report:
         self._steps[trigger.dedupe_key].append(trigger)
         self._tell(run, each, trigger)
 
-    def begun(self, run: Run, each: Expectation) -> None:
-        each.status, each.cleared_at = ExpectationStatus.CLEARED, self._at
-        run.finished_at = run.updated_at = self._at
-        self._note(run, each)
-        change = {each.target: -1}
-        self._tally.add(run.version_id, run.group_hash, each.target, self._at, in_flight=change)
+    def withdrawn(self, run: Run, each: Expectation) -> None:
+        """Nobody wants it any more, and it is not missed: it began elsewhere, or its execution was
+        cancelled."""
+        withdraw(run, each, self._at)
+        self._no_longer_in_flight(run, each, withdrawn_evaluated(run, each, self._at))
 
     def abandoned(self, run: Run, each: Expectation) -> None:
         abandon(run, each, self._at)
+        self._no_longer_in_flight(run, each, abandoned_evaluated(run, each, self._at))
+
+    def _no_longer_in_flight(self, run: Run, each: Expectation, told: JsonObject) -> None:
         self._note(run, each)
         if not each.optional:
             change = {each.target: -1}
             self._tally.add(run.version_id, run.group_hash, each.target, self._at, in_flight=change)
-        if self._post.wants(self._post.topics.evaluated):
-            told = abandoned_evaluated(run, each, self._at)
-            self._post.add(
-                self._post.topics.evaluated,
-                run.correlation_key,
-                told,
-                run.institute_id,
-                "abandoned",
-                each.id,
-            )
+        topics = self._post.topics
+        if self._post.wants(topics.evaluated):
+            named = ("abandoned", each.id)
+            self._post.add(topics.evaluated, run.correlation_key, told, run.institute_id, *named)
 
     def _note(self, run: Run, each: Expectation) -> None:
         self._runs[run.id] = run

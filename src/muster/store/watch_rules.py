@@ -1,7 +1,7 @@
 """The rules, for a batch: runs are read in one go, events applied in order, and all that they did written."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ from muster.watch.alerts import Settled, Step
 from muster.watch.evaluate import Changes, Outcome, apply, begins_anew, evaluate, trigger_of
 from muster.watch.grouping import group_hash, restricted
 from muster.watch.messages import alert_triggered, rule_evaluated
+from muster.watch.own import own_step
 from muster.watch.posting import Post
 
 RUN_IDS, EXPECTATION_IDS = "workflow_run", "expectation"
@@ -94,7 +95,11 @@ class Rules:
         if not events:
             return Effects()
         concerns = self._graphs.concerned(connection, {event.event_type for event in events})
-        wanted = [(event, meant(event, concerns.get(event.event_type, ()))) for event in events]
+        own = self._graphs.own(connection, events)
+        wanted = [
+            (event, [*meant(event, concerns.get(event.event_type, ())), *self._ours(event, own)])
+            for event in events
+        ]
         latest = hold_latest(connection, _places(wanted))
         seen = set() if is_new else _seen(connection, events, latest.values())
         batch = _Batch(self._graphs, latest, seen, run_ids, expectation_ids, post)
@@ -103,6 +108,14 @@ class Rules:
         batch.write(connection)
         self._write_groups(connection, batch.begun)
         return batch.effects
+
+    def _ours(self, event: Event, own: Mapping[str, Concern]) -> Iterator[Concern]:
+        """The version of Muster's own that an event of ours is about."""
+        concern = own.get(event.correlation_key)
+        if concern is None or concern.active is None or own_step(event) is None:
+            return
+        if event.event_type in self._graphs.graph(concern.active).by_event_type:
+            yield concern
 
     def _write_groups(self, connection: Connection, runs: Sequence[Run]) -> None:
         new = {(run.version_id, run.group_hash): run for run in runs}
@@ -191,7 +204,7 @@ class _Batch:
         if run is None or begins_anew(graph, run, event):
             run = self._latest[place] = self._begun(graph, version_id, event, run)
         outcome = evaluate(graph, run, event)
-        self._note(apply(graph, run, outcome, self._expectation_ids))
+        self._note(apply(run, outcome, self._expectation_ids))
         self._touched[run.id] = run
         self._occurrences.append(_occurrence(run, outcome, event))
         self.effects.tally.add(

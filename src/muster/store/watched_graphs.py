@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, exists, or_, select
 
+from muster.definitions.document import from_document
 from muster.model.watching import Event, WatchedGraph
 from muster.model.workflow import WorkflowKind, WorkflowStatus
 from muster.store.tables import workflow, workflow_node, workflow_run, workflow_version
 from muster.watch.graph import read_graph
+from muster.watch.own import own_graph, own_step
 
 N = workflow_node.c
 R = workflow_run.c
@@ -35,7 +37,11 @@ _CONCERNED = (
     )
     .order_by(W.id, V.id)
 )
-_DEFINITIONS = select(V.id, V.definition).where(V.id.in_(bindparam("ids", expanding=True)))
+_DEFINITIONS = (
+    select(V.id, V.definition, W.kind, V.workflow_id, W.key, W.institute_id)
+    .join_from(workflow_version, workflow, W.id == V.workflow_id)
+    .where(V.id.in_(bindparam("ids", expanding=True)))
+)
 
 
 class Concern(NamedTuple):
@@ -54,6 +60,8 @@ class WatchedGraphs:
 
     def __init__(self) -> None:
         self._graphs: dict[int, WatchedGraph] = {}
+        # Versions that Muster runs, and watches itself by.
+        self._own: dict[int, Concern] = {}
 
     def concerned(self, connection: Connection, types: Collection[str]) -> dict[str, list[Concern]]:
         """By type of event."""
@@ -73,11 +81,24 @@ class WatchedGraphs:
         if not missing:
             return
         for row in connection.execute(_DEFINITIONS, {"ids": missing}):
-            graph = read_graph(row.definition).graph
-            if graph is None:
-                log.error("version %s cannot be read, so nothing is watched by it", row.id)
-            else:
+            is_own = row.kind == WorkflowKind.ORCHESTRATED.value
+            graph = own_graph(from_document(row.definition)) if is_own else read_graph(row.definition).graph
+            if graph is not None:
                 self._graphs[row.id] = graph
+                if is_own:
+                    self._own[row.id] = Concern(row.workflow_id, row.key, row.institute_id, row.id, ())
+            elif not is_own:
+                log.error("version %s cannot be read, so nothing is watched by it", row.id)
+
+    def own(self, connection: Connection, events: Iterable[Event]) -> dict[str, Concern]:
+        """The versions that executions of ours are on which events tell of, by the executions' ids."""
+        steps = {event.correlation_key: (event, step) for event in events if (step := own_step(event))}
+        self.load(connection, {step.version_id for _, step in steps.values()})
+        return {
+            key: concern
+            for key, (event, step) in steps.items()
+            if (concern := self._own.get(step.version_id)) and concern.institute_id == event.institute_id
+        }
 
     def graph(self, version_id: int) -> WatchedGraph:
         """Of a version that was loaded."""

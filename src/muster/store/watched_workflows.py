@@ -99,7 +99,8 @@ class WatchedWorkflowRepository:
             version = connection.execute(select(workflow_version).where(v.id == version_id)).first()
             if version is None:
                 return None
-            owner = _watched(institute_id).where(workflow.c.id == version.workflow_id)
+            kind = WorkflowKind.ORCHESTRATED if _is_own(version.definition) else WorkflowKind.WATCHED
+            owner = _of_kind(kind, institute_id).where(workflow.c.id == version.workflow_id)
             found = connection.execute(owner).first()
             return None if found is None else (workflow_in(found), version_in(version))
 
@@ -135,10 +136,20 @@ class WatchedWorkflowRepository:
 
 
 def _watched(institute_id: str | None) -> Select[Any]:
+    return _of_kind(WorkflowKind.WATCHED, institute_id)
+
+
+def _of_kind(kind: WorkflowKind, institute_id: str | None) -> Select[Any]:
     conditions: list[ColumnElement[bool]] = []
     if institute_id is not None:
         conditions.append(workflow.c.institute_id == institute_id)
-    return workflows_of_kind(WorkflowKind.WATCHED).where(*conditions)
+    return workflows_of_kind(kind).where(*conditions)
+
+
+def _is_own(document: JsonObject) -> bool:
+    """Whether it is one that Muster runs, and watches."""
+    head = document.get("workflow")
+    return isinstance(head, dict) and head.get("watch") is True
 
 
 def _add_version(

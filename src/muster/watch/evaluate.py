@@ -4,7 +4,7 @@
 and applies each before it looks at the next.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -22,6 +22,7 @@ from muster.model.watching import (
     worst,
 )
 from muster.watch.due import due_at
+from muster.watch.own import OwnStep, own_step
 
 PENDING, FIRED, CLEARED = ExpectationStatus.PENDING, ExpectationStatus.FIRED, ExpectationStatus.CLEARED
 
@@ -38,13 +39,15 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an event does. `clears` is the expectation that it meets; `status` is the event's own."""
+    """What an event does. `clears` are the expectations that it meets; `status` is the event's own; `ends`:
+    the run is over with it, once nothing is pending."""
 
     node: str
     status: Severity
     run_status: Severity
     at: datetime
-    clears: Expectation | None = None
+    clears: tuple[Expectation, ...] = ()
+    ends: bool = False
     late: bool = False
     # Whether it is late, and was not counted so when it was missed.
     counts_late: bool = False
@@ -61,63 +64,67 @@ def begins_anew(graph: WatchedGraph, run: Run | None, event: Event) -> bool:
     """Whether an event begins a run: there is none, or the last one is over and this is a start."""
     if run is None:
         return True
-    return run.finished_at is not None and graph.by_event_type[event.event_type].start
+    is_over = run.finished_at is not None and not graph.is_own
+    return is_over and graph.by_event_type[event.event_type].start
 
 
 def evaluate(graph: WatchedGraph, run: Run, event: Event) -> Outcome:
     """What an event of a type that the graph knows does to its run."""
     node = graph.by_event_type[event.event_type]
-    met = _met(run, node.key)
-    missed = met is not None and met.status is FIRED
-    late = met is not None and (missed or event.received_at > met.due_at)
-    violation = met is None and node.key in graph.needs_predecessor
-    status = _status(met if late else None, violation)
-    expected = _expected(graph, run, node, event) if met is None or met.leads else ()
+    step = own_step(event) if graph.is_own else None
+    met = _met(run, node)
+    missed = any(each.status is FIRED for each in met)
+    late = [each for each in met if each.status is FIRED or event.received_at > each.due_at]
+    violation = not met and node.key in graph.needs_predecessor
+    status = _status(late, violation)
+    leads = not met or any(each.leads for each in met)
+    expected = _expected(graph, run, node, event, step) if leads else ()
     return Outcome(
         node=node.key,
         status=status,
         run_status=status if graph.shows_latest_status else worst(run.status, status),
         at=event.received_at,
         clears=met,
-        late=late,
-        counts_late=late and not missed,
+        ends=node.key in graph.terminals if step is None else step.ends,
+        late=bool(late),
+        counts_late=bool(late) and not missed,
         order_violation=violation,
         expected=expected,
-        trigger=_reason(late and not missed, violation),
+        trigger=_reason(bool(late) and not missed, violation),
         settles=missed and not _missing(run, node.key, met),
         in_flight=_in_flight(node.key, met, expected),
     )
 
 
-def _in_flight(node: str, met: Expectation | None, expected: Sequence[Expected]) -> dict[str, int]:
+def _in_flight(node: str, met: Sequence[Expectation], expected: Sequence[Expected]) -> dict[str, int]:
     changes: dict[str, int] = {}
-    if met is not None and met.is_in_flight:
-        changes[node] = -1
+    if cleared := sum(each.is_in_flight for each in met):
+        changes[node] = -cleared
     for each in expected:
         if not each.edge.optional:
             changes[each.edge.target] = changes.get(each.edge.target, 0) + each.count - each.here_already
     return changes
 
 
-def _met(run: Run, node: str) -> Expectation | None:
+def _met(run: Run, node: WatchedNode) -> tuple[Expectation, ...]:
     """The one that an event of a node meets: what is pending before what was missed, and of either what was
-    due first."""
-    there = [each for each in run.expectations if each.target == node]
-    return min(there, key=lambda each: (each.status is FIRED, each.due_at, each.id), default=None)
+    due first. At a node that joins, all of them."""
+    there = [each for each in run.expectations if each.target == node.key]
+    if node.joins or not there:
+        return tuple(there)
+    return (min(there, key=lambda each: (each.status is FIRED, each.due_at, each.id)),)
 
 
-def _missing(run: Run, node: str, but: Expectation | None) -> bool:
+def _missing(run: Run, node: str, but: Collection[Expectation]) -> bool:
     return any(
-        each is not but and each.status is FIRED and each.abandoned_at is None
+        each not in but and each.status is FIRED and each.abandoned_at is None
         for each in run.expectations
         if each.target == node
     )
 
 
-def _status(late_for: Expectation | None, violation: bool) -> Severity:
-    if violation:
-        return Severity.RED
-    return Severity.GREEN if late_for is None else late_for.severity
+def _status(late_for: Sequence[Expectation], violation: bool) -> Severity:
+    return Severity.RED if violation else worst(*(each.severity for each in late_for))
 
 
 def _reason(late: bool, violation: bool) -> AlertReason | None:
@@ -126,9 +133,13 @@ def _reason(late: bool, violation: bool) -> AlertReason | None:
     return AlertReason.SLA_MISSED if late else None
 
 
-def _expected(graph: WatchedGraph, run: Run, node: WatchedNode, event: Event) -> tuple[Expected, ...]:
+def _expected(
+    graph: WatchedGraph, run: Run, node: WatchedNode, event: Event, step: OwnStep | None
+) -> tuple[Expected, ...]:
     made = []
     for edge in graph.outgoing[node.key]:
+        if step is not None and edge.target not in step.next:
+            continue
         if edge.optional and not graph.watches_optional:
             continue
         due = due_at(edge, event.happened_at, graph.timezone)
@@ -147,7 +158,7 @@ class Changes:
     changed: Sequence[Expectation]
 
 
-def apply(graph: WatchedGraph, run: Run, outcome: Outcome, ids: Callable[[int], int]) -> Changes:
+def apply(run: Run, outcome: Outcome, ids: Callable[[int], int]) -> Changes:
     """Do to a run what an event does. `ids` gives so many ids in a row, and says the first."""
     changed = _clear(run, outcome)
     if outcome.order_violation:
@@ -157,23 +168,22 @@ def apply(graph: WatchedGraph, run: Run, outcome: Outcome, ids: Callable[[int], 
     run.status = outcome.run_status
     run.last_node = outcome.node
     run.updated_at = max(run.updated_at, outcome.at)
-    run.terminal_came = run.terminal_came or outcome.node in graph.terminals
+    run.terminal_came = run.terminal_came or outcome.ends
     _finish(run, outcome.at)
     return Changes(created, changed)
 
 
 def _clear(run: Run, outcome: Outcome) -> list[Expectation]:
-    met = outcome.clears
-    if met is None:
-        return []
-    changed = [met]
-    if met.leads:
-        for each in run.expectations:
-            if each.origin_id == met.origin_id and each is not met:
-                each.leads = False
-                changed.append(each)
-    met.status, met.cleared_at = CLEARED, outcome.at
-    run.expectations.remove(met)
+    changed: list[Expectation] = []
+    for met in outcome.clears:
+        changed.append(met)
+        if met.leads:
+            for each in run.expectations:
+                if each.origin_id == met.origin_id and each is not met:
+                    each.leads = False
+                    changed.append(each)
+        met.status, met.cleared_at = CLEARED, outcome.at
+        run.expectations.remove(met)
     return changed
 
 
@@ -226,6 +236,16 @@ def abandon(run: Run, missed: Expectation, at: datetime) -> None:
     missed.abandoned_at = at
     run.updated_at = max(run.updated_at, at)
     if not any(each.status is PENDING or each.abandoned_at is None for each in run.expectations):
+        run.finished_at = run.finished_at or at
+
+
+def withdraw(run: Run, expected: Expectation, at: datetime) -> None:
+    """Nobody wants what was expected any more, and it was not missed. A run that expects nothing else is
+    over."""
+    expected.status, expected.cleared_at = CLEARED, at
+    run.expectations.remove(expected)
+    run.updated_at = max(run.updated_at, at)
+    if not any(each.status is PENDING for each in run.expectations):
         run.finished_at = run.finished_at or at
 
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
+from muster.definitions.shapes import MOST_SECONDS
 from muster.model.json import Json, JsonObject
 from muster.model.problems import Level, Problem
 from muster.model.watching import (
@@ -23,8 +24,6 @@ MOST_NODES = 1_000
 MOST_EDGES = 5_000
 MOST_EXPECTED = 1_000
 MOST_DIMENSIONS = 20
-# Ten years.
-MOST_SECONDS = 315_360_000
 
 _NAME: JsonObject = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "x-literal": True}
 _YES_OR_NO: JsonObject = {"type": "boolean", "x-literal": True}

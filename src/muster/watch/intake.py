@@ -7,13 +7,15 @@ from typing import Protocol
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
+from muster.engine.announcing import INSTITUTE
 from muster.engine.bus import Batch, Message, Rejected
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import Json
 from muster.model.problems import AuthorError
+from muster.model.text import is_suitable
 from muster.model.watching import Event
-from muster.watch.envelope import FIELDS, BadEvent, Bounds, read_event
+from muster.watch.envelope import FIELDS, LONGEST_NAME, BadEvent, Bounds, read_event
 from muster.watch.ports import Events
 
 MOST_EVENTS = 1_000
@@ -135,4 +137,10 @@ class TopicIntake:
         if isinstance(told, dict):
             told = {name: value for name, value in told.items() if name in self._fields}
         name = f"{message.topic}-{message.partition}-{message.offset}"
-        return read_event(told, self._bounds, self._clock.now(), name, known=self._fields)
+        return read_event(told, self._bounds, self._clock.now(), name, _tenant(message), self._fields)
+
+
+def _tenant(message: Message) -> str:
+    """Whose event it is, where its sender says so."""
+    name = (message.header(INSTITUTE) or b"").decode(errors="replace")
+    return name if len(name) <= LONGEST_NAME and is_suitable(name) else ""

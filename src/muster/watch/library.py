@@ -48,7 +48,7 @@ class WatchedStore(Protocol):
     async def get(self, institute_id: str | None, id_or_key: str) -> Workflow | None: ...
 
     async def version_of(self, institute_id: str | None, version_id: int) -> tuple[Workflow, Version] | None:
-        """By a version's own id."""
+        """By a version's own id: also one that Muster runs, if its executions are watched."""
         ...
 
     async def list(

@@ -94,6 +94,11 @@ def abandoned_evaluated(run: Run, missed: Expectation, at: datetime) -> JsonObje
     }
 
 
+def withdrawn_evaluated(run: Run, expected: Expectation, at: datetime) -> JsonObject:
+    """On `rule.evaluated`, when nobody wants what was expected any more, and it was not missed."""
+    return {**abandoned_evaluated(run, expected, at), "status": run.status.value, "late": False}
+
+
 def _of_run(run: Run) -> JsonObject:
     told: JsonObject = {
         "workflowVersionId": run.version_id,

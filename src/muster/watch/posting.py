@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from muster.engine.announcing import INSTITUTE
 from muster.engine.outbox import OutgoingMessage, Stream
 from muster.model.json import JsonObject
 
@@ -38,6 +39,7 @@ class Post:
             topic=topic,
             value=orjson.dumps(told),
             key=key.encode(),
+            headers=((INSTITUTE, institute_id.encode()),) if institute_id else (),
             institute_id=institute_id,
             stream=Stream.WATCH,
         )

@@ -68,7 +68,7 @@ class Replaying:
         if run is None or begins_anew(self._graph, run, event):
             run = self._latest[event.correlation_key] = self._begun(event, run)
         outcome = evaluate(self._graph, run, event)
-        for expected in apply(self._graph, run, outcome, self._numbers).created:
+        for expected in apply(run, outcome, self._numbers).created:
             if expected.status is ExpectationStatus.PENDING:
                 # What was due before anybody knew of it is missed once it is known.
                 at = max(expected.due_at, expected.created_at)

@@ -22,9 +22,9 @@ from muster.engine.publishing import (
     OutboxStreams,
     Queued,
     Standing,
-    StreamPublisher,
     Unpublishable,
 )
+from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
 from muster.store.outbox import add_messages
 from muster.store.outbox_streams import Lessee, OutboxStreamRepository

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from muster.engine.outbox import OutgoingMessage, Stream
-from muster.engine.publishing import Broken, Overtaken, StreamPublisher
+from muster.engine.publishing import Broken, Overtaken
+from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
 from muster.store.outbox import OldPublished, add_messages
 from muster.store.outbox_lists import OutboxLists

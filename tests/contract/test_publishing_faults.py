@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.engine.publishing import StreamPublisher
+from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
 from outbox_house import AroundChannels, AroundStreams, Log, OutboxHouse
 

@@ -10,7 +10,8 @@ from muster.bus.kafka_transactions import KafkaChannels
 from muster.engine.bus import BusAway
 from muster.engine.outbox import Stream
 from muster.engine.ports import NotWritten
-from muster.engine.publishing import Queued, StreamPublisher
+from muster.engine.publishing import Queued
+from muster.engine.stream_publisher import StreamPublisher
 from muster.kit.loop import Loop
 from muster.store.open import open_database
 from muster.store.outbox_streams import Lessee, OutboxStreamRepository

@@ -865,7 +865,7 @@ MUTANTS = [
     ),
     Mutant(
         "the marker, when a stream is taken over",
-        "engine/publishing.py",
+        "engine/stream_publisher.py",
         "            marker = await channel.begin()\n",
         "            await channel.begin()\n"
         "            marker = (await self._streams.standing(self._stream)).published_seq\n",
@@ -922,14 +922,14 @@ MUTANTS = [
     ),
     Mutant(
         "a place for each message, without gaps",
-        "engine/publishing.py",
+        "engine/stream_publisher.py",
         "        check_places(tenure.last, batch)\n",
         "",
         f"{PUBLISHING} gap and sqlite",
     ),
     Mutant(
         "what is refused, before the others are published",
-        "engine/publishing.py",
+        "engine/stream_publisher.py",
         "        await self._streams.refuse(tenure.held, reasons)\n",
         "",
         f"{PUBLISHING} bus_refuses and sqlite",

@@ -13,7 +13,7 @@ from muster.app.publishing_metrics import PublishingMetrics, counting_outbox
 from muster.engine.bus import BusAway
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
-from muster.engine.publishing import StreamPublisher
+from muster.engine.stream_publisher import StreamPublisher
 from muster.kit.loop import Loop
 from muster.store.bus import EmbeddedBus
 from muster.store.outbox_draining import StreamDraining
@@ -28,6 +28,10 @@ class Publishing(Protocol):
     @property
     def has_it(self) -> bool:
         """Whether the stream is published here."""
+        ...
+
+    def wake(self) -> None:
+        """Messages were written, maybe while others are being published."""
         ...
 
     async def work(self) -> float:
@@ -52,11 +56,17 @@ async def publishing(ground: Ground, senders: Senders | None = None) -> AsyncIte
             else:
                 work = await stack.enter_async_context(_leasing(ground, stream, metrics, senders))
             loop = Loop(f"outbox {stream}", work.work, AWAY)
-            ground.written.hear(stream, loop.wake, partial(_has_it, work))
-            ground.lookout.watch(Sight.OUTBOX, loop.wake)
+            wake = partial(_wake, work, loop)
+            ground.written.hear(stream, wake, partial(_has_it, work))
+            ground.lookout.watch(Sight.OUTBOX, wake)
             loops.append(loop)
         await stack.enter_async_context(making(loops, LEAVE_SECONDS))
         yield
+
+
+def _wake(work: Publishing, loop: Loop) -> None:
+    work.wake()
+    loop.wake()
 
 
 def _has_it(work: Publishing) -> bool:

@@ -54,6 +54,10 @@ class StreamDraining:
         """Everybody publishes it."""
         return True
 
+    def wake(self) -> None:
+        """It looks until nothing waits, whoever has written it."""
+        return
+
     async def work(self) -> float:
         """Publish all that waits; when to come again. Raises `NotWritten`."""
         while await self._is_waiting():

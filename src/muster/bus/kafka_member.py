@@ -3,6 +3,7 @@ thread touches it; what comes and goes by rebalancing is told there too."""
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -18,6 +19,8 @@ T = TypeVar("T")
 # So long at most does anybody wait for the client: to leave, say.
 LOOK_SECONDS = 0.1
 ASK_SECONDS = 5.0
+LEAVE_SECONDS = 10.0
+GIVE_BACK_SECONDS = 0.02
 
 log = logging.getLogger("muster.kafka")
 
@@ -198,8 +201,17 @@ class KafkaMember:
 
     def _close(self) -> None:
         if self._consumer is not None:
-            self._consumer.close()  # gives its partitions back, which records what was dealt with
+            self._give_back(self._consumer)
+            self._consumer.close()
         self._forget_client()
+
+    def _give_back(self, consumer: Consumer) -> None:
+        """Give its partitions back, which records what was dealt with. Closing would do so too; but where the
+        client asks us from there what to do with them, it may wait for an answer of its own for ever."""
+        consumer.unsubscribe()
+        until = time.monotonic() + LEAVE_SECONDS
+        while consumer.assignment() and time.monotonic() < until:
+            consumer.poll(GIVE_BACK_SECONDS)  # what comes is for whoever is next: it is not recorded
 
     def _forget_client(self) -> None:
         self._consumer = None

@@ -26,6 +26,9 @@ const Wallboard = lazy(() => import('../pages/Wallboard'));
 const Items = lazy(() => import('../pages/Items'));
 const Item = lazy(() => import('../pages/Item'));
 const Alerts = lazy(() => import('../pages/Alerts'));
+const ExternalTasks = lazy(() => import('../pages/ExternalTasks'));
+const Templates = lazy(() => import('../pages/Templates'));
+const Settings = lazy(() => import('../pages/Settings'));
 const Instances = lazy(() => import('../pages/Instances'));
 
 export function App() {
@@ -71,6 +74,9 @@ function Shell() {
             <Route path="/items" component={Items} />
             <Route path="/items/:key">{({ key }) => <Item key={key} name={key} />}</Route>
             <Route path="/alerts" component={Alerts} />
+            <Route path="/external-tasks" component={ExternalTasks} />
+            <Route path="/templates" component={Templates} />
+            <Route path="/settings" component={Settings} />
             <Route path="/instances" component={Instances} />
             <Route>
               <Empty title="There is no such page">

@@ -4,15 +4,13 @@ import { useLocation } from 'wouter';
 import { api, got } from '../api/client';
 import { useStore } from '../api/store';
 import { Dialog } from '../ui/Dialog';
+import { type Offer, Picker } from '../ui/Picker';
 import { Status } from '../ui/Status';
 import { paletteOpen } from './palette-state';
 import { PLACES } from './places';
 import { chooseTheme } from './theme';
 
-interface Found {
-  readonly key: string;
-  readonly kind: string;
-  readonly title: React.ReactNode;
+interface Found extends Offer {
   readonly go: () => void;
 }
 
@@ -38,56 +36,18 @@ export function Palette() {
 
 function Finder() {
   const [text, type] = useState('');
-  const [at, move] = useState(0);
   const found = useFound(text.trim());
-  const take = (one: Found | undefined) => {
-    if (!one) return;
-    paletteOpen.set(false);
-    one.go();
-  };
-  const pressed = (event: React.KeyboardEvent) => {
-    if (event.key === 'ArrowDown') move(Math.min(at + 1, found.length - 1));
-    else if (event.key === 'ArrowUp') move(Math.max(at - 1, 0));
-    else if (event.key === 'Enter') take(found[at]);
-    else return;
-    event.preventDefault();
-  };
   return (
-    <div className="palette">
-      <input
-        className="input large"
-        role="combobox"
-        aria-label="A page, a workflow, an execution's id or key, an action"
-        aria-expanded="true"
-        aria-controls="palette-found"
-        aria-activedescendant={found[at] ? `palette-${at}` : undefined}
-        placeholder="A page, a workflow, an execution’s id or key, an action"
-        value={text}
-        onChange={(event) => {
-          type(event.target.value);
-          move(0);
-        }}
-        onKeyDown={pressed}
-      />
-      <div id="palette-found" role="listbox" aria-label="Found">
-        {found.map((one, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the input above has the keyboard
-          <div
-            key={one.key}
-            id={`palette-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            onClick={() => take(one)}
-            onMouseMove={() => move(index)}
-          >
-            <span className="kind">{one.kind}</span>
-            <span className="found">{one.title}</span>
-          </div>
-        ))}
-      </div>
-      {found.length === 0 && <p className="quiet">Nothing is called that.</p>}
-    </div>
+    <Picker
+      label="A page, a workflow, an execution’s id or key, an action"
+      text={text}
+      type={type}
+      found={found}
+      take={(one) => {
+        paletteOpen.set(false);
+        one.go();
+      }}
+    />
   );
 }
 

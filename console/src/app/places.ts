@@ -12,6 +12,7 @@ export const GROUPS: readonly (readonly [string, readonly Place[]])[] = [
     'Build',
     [
       { path: '/workflows', title: 'Workflows', icon: 'workflow' },
+      { path: '/templates', title: 'Templates', icon: 'layout' },
       { path: '/schedules', title: 'Schedules', icon: 'clock' },
       { path: '/triggers', title: 'Triggers', icon: 'bolt' },
     ],
@@ -22,6 +23,7 @@ export const GROUPS: readonly (readonly [string, readonly Place[]])[] = [
       { path: '/executions', title: 'Executions', icon: 'play' },
       { path: '/waits', title: 'Waits', icon: 'hourglass' },
       { path: '/commands', title: 'Commands', icon: 'exchange' },
+      { path: '/external-tasks', title: 'External tasks', icon: 'cog' },
       { path: '/approvals', title: 'Approvals', icon: 'person' },
       { path: '/outbox', title: 'Outbox', icon: 'send' },
       { path: '/dead-letters', title: 'Dead letters', icon: 'letter' },
@@ -35,7 +37,13 @@ export const GROUPS: readonly (readonly [string, readonly Place[]])[] = [
       { path: '/alerts', title: 'Alerts', icon: 'bell' },
     ],
   ],
-  ['', [{ path: '/instances', title: 'Instances', icon: 'server' }]],
+  [
+    '',
+    [
+      { path: '/instances', title: 'Instances', icon: 'server' },
+      { path: '/settings', title: 'Settings', icon: 'key' },
+    ],
+  ],
 ];
 
 export const PLACES: readonly Place[] = GROUPS.flatMap(([, places]) => places);

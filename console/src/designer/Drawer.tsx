@@ -6,15 +6,13 @@ import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
 import { useLive } from '../api/useLive';
 import { type Flow, nameOf } from '../graph/flow';
-import { writeFlow } from '../graph/write';
 import { objectOf } from '../pages/StartDialog';
 import { JsonTree } from '../ui/JsonTree';
 import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Took } from '../ui/Time';
-import { Diff } from './Diff';
+import { Compare } from './Compare';
 import { OrderTable } from './OrderTable';
-import { comparable, useVersion } from './SaveDialog';
 import type { Found } from './useProblems';
 
 type Whole = Schemas['WorkflowWhole'];
@@ -94,7 +92,7 @@ export function Drawer(props: Props) {
       )}
       {props.workflow && (
         <Tabs.Content value="diff" tabIndex={-1}>
-          <ToActive workflow={props.workflow} flow={props.flow} />
+          <Compare workflow={props.workflow} flow={props.flow} />
         </Tabs.Content>
       )}
     </Tabs.Root>
@@ -124,11 +122,6 @@ function Problems({ problems, jump }: Props) {
       ))}
     </ul>
   );
-}
-
-function ToActive({ workflow, flow }: { workflow: Whole; flow: Flow }) {
-  const { data } = useVersion(workflow.id, workflow.activeVersion ?? workflow.latestVersion);
-  return data ? <Diff before={comparable(data.definition)} after={comparable(writeFlow(flow))} /> : null;
 }
 
 function TestRun({ workflow, version, dirty, sample, setSample }: Props) {

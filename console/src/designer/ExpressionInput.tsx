@@ -3,8 +3,8 @@ import { createContext, useContext, useDeferredValue, useRef, useState } from 'r
 import { api, got, Refusal } from '../api/client';
 import { isObject, type JsonObject } from '../graph/flow';
 
-/** What expressions are tried on while they are typed. */
-export const Sample = createContext<JsonObject>({});
+/** What expressions are tried on while they are typed; where there is nothing, they are not. */
+export const Sample = createContext<JsonObject | null>(null);
 
 interface Props {
   readonly id: string;
@@ -21,7 +21,9 @@ export function ExpressionInput({ id, value, placeholder, long, change }: Props)
   const [caret, setCaret] = useState(0);
   const [at, move] = useState(0);
   const sample = useContext(Sample);
-  const offered = focused ? offers(value, caret, sample) : [];
+  // Once shown, the value stays: what is below must not move away from under a click that ends the typing.
+  const [touched, touch] = useState(false);
+  const offered = focused ? offers(value, caret, sample ?? {}) : [];
   const take = (name: string) => {
     const begun = wordBefore(value, caret);
     const now = value.slice(0, caret - begun.length) + name + value.slice(caret);
@@ -51,7 +53,10 @@ export function ExpressionInput({ id, value, placeholder, long, change }: Props)
         value={value}
         placeholder={placeholder}
         aria-autocomplete="list"
-        onFocus={() => setFocused(true)}
+        onFocus={() => {
+          setFocused(true);
+          touch(true);
+        }}
         onBlur={() => setFocused(false)}
         onSelect={(event: React.SyntheticEvent<HTMLInputElement | HTMLTextAreaElement>) =>
           setCaret(event.currentTarget.selectionStart ?? 0)
@@ -82,13 +87,12 @@ export function ExpressionInput({ id, value, placeholder, long, change }: Props)
           ))}
         </ul>
       )}
-      {focused && isWhole(value) && <Evaluated expression={value} />}
+      {touched && sample && isWhole(value) && <Evaluated expression={value} sample={sample} />}
     </div>
   );
 }
 
-function Evaluated({ expression }: { expression: string }) {
-  const sample = useContext(Sample);
+function Evaluated({ expression, sample }: { expression: string; sample: JsonObject }) {
   const settled = useDeferredValue(expression);
   const { data, error } = useQuery({
     queryKey: ['evaluated', settled, sample],

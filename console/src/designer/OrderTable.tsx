@@ -16,10 +16,12 @@ const OUTCOMES: Record<Row['outcome'], readonly [tone: string, words: string]> =
   fails: ['bad', '✕ fails'],
 };
 
+const NOTHING: JsonObject = {};
+
 /** Every order in which the events of a wait may come, and what the engine makes of it. */
 export function OrderTable({ config }: { config: JsonObject }) {
   const asked = useSettled(config);
-  const context = useSettled(useContext(Sample));
+  const context = useSettled(useContext(Sample) ?? NOTHING);
   const { data, error } = useQuery({
     queryKey: ['orders', asked, context],
     queryFn: () => got(api.POST('/api/workflow/order-table', { body: { config: asked, context } as never })),

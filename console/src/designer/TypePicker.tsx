@@ -3,6 +3,7 @@ import { iconOf } from '../canvas/NodeCard';
 import { type NodeType, useNodeTypes } from '../canvas/useNodeTypes';
 import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
+import { type Offer, Picker } from '../ui/Picker';
 import { DRAGGED } from './DesignCanvas';
 
 const ORDER = ['Start', 'Logic', 'Integration', 'People', 'Data'];
@@ -80,58 +81,28 @@ export function TypeDialog({
 }) {
   const { all } = useNodeTypes();
   const [text, type] = useState('');
-  const [at, move] = useState(0);
-  const found = useMemo(() => grouped(all, text).flatMap(([, types]) => types), [all, text]);
-  const take = (one: NodeType | undefined) => {
-    if (!one) return;
-    close();
-    add(one.name);
-  };
-  const pressed = (event: React.KeyboardEvent) => {
-    if (event.key === 'ArrowDown') move(Math.min(at + 1, found.length - 1));
-    else if (event.key === 'ArrowUp') move(Math.max(at - 1, 0));
-    else if (event.key === 'Enter') take(found[at]);
-    else return;
-    event.preventDefault();
-  };
+  const found = useMemo(() => grouped(all, text).flatMap(([, types]) => types.map(offered)), [all, text]);
   return (
     <Dialog open close={close} title={after ? `Add a node after ${after}` : 'Add a node'}>
-      <div className="palette">
-        <input
-          className="input large"
-          role="combobox"
-          aria-label="Type of node"
-          aria-expanded="true"
-          aria-controls="types-found"
-          aria-activedescendant={found[at] ? `type-${at}` : undefined}
-          placeholder="Type of node"
-          value={text}
-          onChange={(event) => {
-            type(event.target.value);
-            move(0);
-          }}
-          onKeyDown={pressed}
-        />
-        <div id="types-found" role="listbox" aria-label="Types">
-          {found.map((each, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the input above has the keyboard
-            <div
-              key={each.name}
-              id={`type-${index}`}
-              role="option"
-              tabIndex={-1}
-              aria-selected={index === at}
-              onClick={() => take(each)}
-              onMouseMove={() => move(index)}
-            >
-              <span className="kind">{each.category}</span>
-              <span className="found">
-                {each.title} <span className="quiet">{each.description}</span>
-              </span>
-            </div>
-          ))}
-        </div>
-      </div>
+      <Picker
+        label="Type of node"
+        text={text}
+        type={type}
+        found={found}
+        take={(one) => {
+          close();
+          add(one.key);
+        }}
+      />
     </Dialog>
   );
+}
+
+function offered(type: NodeType): Offer {
+  const title = (
+    <>
+      {type.title} <span className="quiet">{type.description}</span>
+    </>
+  );
+  return { key: type.name, kind: type.category, title };
 }

@@ -3,19 +3,15 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
+import { ByStatus } from '../ui/ByStatus';
 import { Dialog } from '../ui/Dialog';
 import { Empty } from '../ui/Empty';
-import { Choose } from '../ui/Filter';
 import { JsonTree } from '../ui/JsonTree';
 import type { Column } from '../ui/List';
-import { Listed } from '../ui/Listed';
-import { Page } from '../ui/Page';
 import { Reasoned } from '../ui/Reasoned';
 import { Status } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
 import { say } from '../ui/toasts';
-import { useFilters } from '../ui/useFilters';
-import { usePages } from '../ui/usePages';
 import { objectOf } from './StartDialog';
 
 type Approval = Schemas['ApprovalItem'];
@@ -46,42 +42,25 @@ const COLUMNS: readonly Column<Approval>[] = [
 ];
 
 export default function Approvals() {
-  const [filters, set] = useFilters();
-  const [open, setOpen] = useState<Approval | null>(null);
-  const status = filters.status as Approval['status'] | undefined;
-  const pages = usePages(
-    ['approvals', status],
-    (cursor) => got(api.GET('/api/approvals', { params: { query: { status, cursor, limit: 100 } } })),
-    10_000,
-  );
   return (
-    <Page
+    <ByStatus
       title="Approvals"
-      filters={
-        <Choose
-          label="Status"
-          value={status ?? ''}
-          options={STATUSES}
-          set={(value) => set({ status: value })}
-        />
+      name="approvals"
+      statuses={STATUSES}
+      columns={COLUMNS}
+      fetch={(status, cursor) =>
+        got(api.GET('/api/approvals', { params: { query: { status, cursor, limit: 100 } } }))
       }
-    >
-      <Listed
-        label="Approvals"
-        pages={pages}
-        columns={COLUMNS}
-        keyOf={(row) => row.id}
-        onOpen={setOpen}
-        empty={
-          <Empty title="Nobody is asked anything">
-            <p className="quiet">
-              An <code>APPROVAL</code> node asks people to decide; what they are asked comes here.
-            </p>
-          </Empty>
-        }
-      />
-      {open && <One approval={open} close={() => setOpen(null)} />}
-    </Page>
+      keyOf={(row) => row.id}
+      one={(approval, close) => <One approval={approval} close={close} />}
+      empty={
+        <Empty title="Nobody is asked anything">
+          <p className="quiet">
+            An <code>APPROVAL</code> node asks people to decide; what they are asked comes here.
+          </p>
+        </Empty>
+      }
+    />
   );
 }
 

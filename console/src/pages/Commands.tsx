@@ -1,18 +1,13 @@
-import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
+import { ByStatus } from '../ui/ByStatus';
 import { CopyId } from '../ui/CopyId';
 import { Dialog } from '../ui/Dialog';
 import { Empty } from '../ui/Empty';
-import { Choose } from '../ui/Filter';
 import { JsonTree } from '../ui/JsonTree';
 import type { Column } from '../ui/List';
-import { Listed } from '../ui/Listed';
-import { Page } from '../ui/Page';
 import { Status } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
-import { useFilters } from '../ui/useFilters';
-import { usePages } from '../ui/usePages';
 
 type Command = Schemas['CommandItem'];
 const STATUSES: readonly Command['status'][] = [
@@ -46,55 +41,42 @@ const COLUMNS: readonly Column<Command>[] = [
 ];
 
 export default function Commands() {
-  const [filters, set] = useFilters();
-  const [open, setOpen] = useState<Command | null>(null);
-  const status = filters.status as Command['status'] | undefined;
-  const pages = usePages(
-    ['commands', status],
-    (cursor) => got(api.GET('/api/commands', { params: { query: { status, cursor, limit: 100 } } })),
-    10_000,
-  );
   return (
-    <Page
+    <ByStatus
       title="Commands"
-      filters={
-        <Choose
-          label="Status"
-          value={status ?? ''}
-          options={STATUSES}
-          set={(value) => set({ status: value })}
-        />
+      name="commands"
+      statuses={STATUSES}
+      columns={COLUMNS}
+      fetch={(status, cursor) =>
+        got(api.GET('/api/commands', { params: { query: { status, cursor, limit: 100 } } }))
       }
-    >
-      <Listed
-        label="Commands"
-        pages={pages}
-        columns={COLUMNS}
-        keyOf={(row) => row.id}
-        onOpen={setOpen}
-        empty={
-          <Empty title="No command has been sent">
-            <p className="quiet">
-              A <code>KAFKA_COMMAND</code> node sends a command and waits for its reply; each is listed here.
-            </p>
-          </Empty>
-        }
-      />
-      {open && (
-        <Dialog open close={() => setOpen(null)} title={`Command to ${open.commandTopic}`} wide>
-          <div className="stack">
-            <p className="inline">
-              <Status of={open.status} />{' '}
-              {open.late && <span className="status warn">▲ its reply came late</span>}
-              <Link href={`/executions/${open.workflowInstanceId}`}>Open the execution</Link>
-            </p>
-            {open.errorMessage && <p className="error-words">{open.errorMessage}</p>}
-            <JsonTree name="command" value={open.commandPayload} />
-            <JsonTree name="headers" value={open.commandHeaders} open={0} />
-            {open.replyPayload !== null && <JsonTree name="reply" value={open.replyPayload} />}
-          </div>
-        </Dialog>
-      )}
-    </Page>
+      keyOf={(row) => row.id}
+      one={(command, close) => <One command={command} close={close} />}
+      empty={
+        <Empty title="No command has been sent">
+          <p className="quiet">
+            A <code>KAFKA_COMMAND</code> node sends a command and waits for its reply; each is listed here.
+          </p>
+        </Empty>
+      }
+    />
+  );
+}
+
+function One({ command, close }: { command: Command; close: () => void }) {
+  return (
+    <Dialog open close={close} title={`Command to ${command.commandTopic}`} wide>
+      <div className="stack">
+        <p className="inline">
+          <Status of={command.status} />{' '}
+          {command.late && <span className="status warn">▲ its reply came late</span>}
+          <Link href={`/executions/${command.workflowInstanceId}`}>Open the execution</Link>
+        </p>
+        {command.errorMessage && <p className="error-words">{command.errorMessage}</p>}
+        <JsonTree name="command" value={command.commandPayload} />
+        <JsonTree name="headers" value={command.commandHeaders} open={0} />
+        {command.replyPayload !== null && <JsonTree name="reply" value={command.replyPayload} />}
+      </div>
+    </Dialog>
   );
 }

@@ -1,14 +1,10 @@
 import { api, got, type Schemas } from '../api/client';
+import { ByStatus } from '../ui/ByStatus';
 import { CopyId } from '../ui/CopyId';
 import { Empty } from '../ui/Empty';
-import { Choose } from '../ui/Filter';
 import type { Column } from '../ui/List';
-import { Listed } from '../ui/Listed';
-import { Page } from '../ui/Page';
 import { Status } from '../ui/Status';
 import { Time } from '../ui/Time';
-import { useFilters } from '../ui/useFilters';
-import { usePages } from '../ui/usePages';
 
 type Message = Schemas['OutboxItem'];
 type MessageStatus = Schemas['MessageStatus'];
@@ -31,38 +27,23 @@ const COLUMNS: readonly Column<Message>[] = [
 ];
 
 export default function Outbox() {
-  const [filters, set] = useFilters();
-  const status = filters.status as MessageStatus | undefined;
-  const pages = usePages(
-    ['outbox', status],
-    (cursor) => got(api.GET('/api/outbox', { params: { query: { status, cursor, limit: 100 } } })),
-    10_000,
-  );
   return (
-    <Page
+    <ByStatus
       title="Outbox"
-      filters={
-        <Choose
-          label="Status"
-          value={status ?? ''}
-          options={STATUSES}
-          set={(value) => set({ status: value })}
-        />
+      name="outbox"
+      statuses={STATUSES}
+      columns={COLUMNS}
+      fetch={(status, cursor) =>
+        got(api.GET('/api/outbox', { params: { query: { status, cursor, limit: 100 } } }))
       }
-    >
-      <Listed
-        label="Outbox"
-        pages={pages}
-        columns={COLUMNS}
-        keyOf={(row) => String(row.id)}
-        empty={
-          <Empty title="Nothing is on its way out">
-            <p className="quiet">
-              Messages are written with what they tell of, and published from here in their order.
-            </p>
-          </Empty>
-        }
-      />
-    </Page>
+      keyOf={(row) => String(row.id)}
+      empty={
+        <Empty title="Nothing is on its way out">
+          <p className="quiet">
+            Messages are written with what they tell of, and published from here in their order.
+          </p>
+        </Empty>
+      }
+    />
   );
 }

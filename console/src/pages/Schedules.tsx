@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { api, got, type Schemas } from '../api/client';
+import { api, got } from '../api/client';
 import { useMay } from '../api/me';
 import { Dialog } from '../ui/Dialog';
 import { Empty } from '../ui/Empty';
@@ -15,14 +15,20 @@ import { Time } from '../ui/Time';
 import { say } from '../ui/toasts';
 import { useFilters } from '../ui/useFilters';
 import { usePages } from '../ui/usePages';
+import { NextTimes } from './NextTimes';
+import { ScheduleForm } from './ScheduleForm';
+import { ScheduleMonth } from './ScheduleMonth';
+import './schedules.css';
+import { inWords, type Schedule } from './schedule-times';
 import { useWorkflowNames } from './useWorkflowNames';
 
-type Schedule = Schemas['ScheduleItem'];
 const STATUSES: readonly Schedule['status'][] = ['ACTIVE', 'INACTIVE'];
 
 export default function Schedules() {
   const [filters, set] = useFilters();
   const [open, setOpen] = useState<string | null>(null);
+  const [editing, edit] = useState<Schedule | 'new' | null>(null);
+  const mayEdit = useMay('editor');
   const named = useWorkflowNames();
   const status = filters.status as Schedule['status'] | undefined;
   const pages = usePages(
@@ -35,7 +41,7 @@ export default function Schedules() {
       { title: 'Workflow', width: 'minmax(5rem, 1.5fr)', show: (row) => named(row.workflowId).name },
       { title: 'Status', width: '6.5rem', show: (row) => <Status of={row.status} /> },
       { title: 'Next', width: '7rem', show: (row) => <Time at={row.nextRunAt} /> },
-      { title: 'When', width: 'minmax(5rem, 1fr)', show: (row) => <code>{when(row)}</code>, wide: true },
+      { title: 'When', width: 'minmax(5rem, 1fr)', show: (row) => <code>{inWords(row)}</code>, wide: true },
       { title: 'Zone', width: '9rem', show: (row) => row.timezone, wide: true },
       { title: 'Last', width: '6rem', show: (row) => <Time at={row.lastRunAt} />, wide: true },
       {
@@ -48,63 +54,95 @@ export default function Schedules() {
     [named],
   );
   const chosen = pages.rows.find((row) => row.id === open);
+  const month = filters.view === 'month';
   return (
     <Page
       title="Schedules"
+      actions={
+        mayEdit && (
+          <button type="button" className="button primary" onClick={() => edit('new')}>
+            New schedule
+          </button>
+        )
+      }
       filters={
-        <Choose
-          label="Status"
-          value={status ?? ''}
-          options={STATUSES}
-          set={(value) => set({ status: value })}
-        />
+        <>
+          <div className="segments" role="group" aria-label="Show as">
+            <button type="button" aria-pressed={!month} onClick={() => set({ view: '', month: '' })}>
+              List
+            </button>
+            <button type="button" aria-pressed={month} onClick={() => set({ view: 'month' })}>
+              Month
+            </button>
+          </div>
+          {!month && (
+            <Choose
+              label="Status"
+              value={status ?? ''}
+              options={STATUSES}
+              set={(value) => set({ status: value })}
+            />
+          )}
+        </>
       }
     >
-      <Listed
-        label="Schedules"
-        pages={pages}
-        columns={columns}
-        keyOf={(row) => row.id}
-        onOpen={(row) => setOpen(row.id)}
-        empty={
-          <Empty title="Nothing is started by the clock">
-            <p className="quiet">
-              Give a definition a <code>schedule</code>, or make one with{' '}
-              <code>POST /api/workflow/schedule</code>.
-            </p>
-          </Empty>
-        }
-      />
-      {chosen && <One schedule={chosen} name={named(chosen.workflowId)} close={() => setOpen(null)} />}
+      {month ? (
+        <ScheduleMonth
+          schedules={pages.rows}
+          nameOf={(schedule) => named(schedule.workflowId).name}
+          month={filters.month}
+          turn={(to) => set({ month: to })}
+          open={(schedule) => setOpen(schedule.id)}
+        />
+      ) : (
+        <Listed
+          label="Schedules"
+          pages={pages}
+          columns={columns}
+          keyOf={(row) => row.id}
+          onOpen={(row) => setOpen(row.id)}
+          empty={
+            <Empty title="Nothing is started by the clock">
+              <p className="quiet">
+                Make a schedule here, or give a definition a <code>schedule</code>.
+              </p>
+            </Empty>
+          }
+        />
+      )}
+      {chosen && (
+        <One
+          schedule={chosen}
+          name={named(chosen.workflowId)}
+          close={() => setOpen(null)}
+          edit={() => {
+            setOpen(null);
+            edit(chosen);
+          }}
+        />
+      )}
+      {editing && <ScheduleForm schedule={editing === 'new' ? null : editing} close={() => edit(null)} />}
     </Page>
   );
-}
-
-function when(row: Schedule): string {
-  if (row.cronExpression) return row.cronExpression;
-  if (row.intervalMinutes) return `every ${row.intervalMinutes} min`;
-  return `day ${row.dayOfMonth} at ${row.time ?? '00:00'}`;
 }
 
 function One({
   schedule,
   name,
   close,
+  edit,
 }: {
   schedule: Schedule;
   name: { name: string; key: string };
   close: () => void;
+  edit: () => void;
 }) {
+  const mayEdit = useMay('editor') && schedule.origin !== 'definition';
   const mayOperate = useMay('operator');
   const [error, setError] = useState<unknown>(null);
   const [, go] = useLocation();
   const queries = useQueryClient();
   const params = { path: { id: schedule.id } };
-  const next = useQuery({
-    queryKey: ['schedules', 'next', schedule.id, schedule.status],
-    queryFn: () =>
-      got(api.GET('/api/workflow/schedule/{id}/next', { params: { ...params, query: { count: 5 } } })),
-  });
   const active = schedule.status === 'ACTIVE';
   const toggle = async () => {
     await got(
@@ -123,37 +161,24 @@ function One({
     <Dialog open close={close} title={name.name}>
       <div className="stack">
         <p className="inline">
-          <Status of={schedule.status} /> <code>{when(schedule)}</code>{' '}
+          <Status of={schedule.status} /> <code>{inWords(schedule)}</code>{' '}
           <span className="quiet">{schedule.timezone}</span>
         </p>
         <h3>The next five times</h3>
-        {next.error && <Problem error={next.error} />}
-        <table className="times">
-          <thead>
-            <tr>
-              <th scope="col">In {schedule.timezone}</th>
-              <th scope="col">For you</th>
-              <th scope="col">From now</th>
-            </tr>
-          </thead>
-          <tbody>
-            {next.data?.next.map((each) => (
-              <tr key={each}>
-                <td>{inZone(each, schedule.timezone)}</td>
-                <td>{inZone(each)}</td>
-                <td>
-                  <Time at={each} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {next.data?.next.length === 0 && <p className="quiet">It never fires again.</p>}
+        <NextTimes when={schedule} />
+        {schedule.origin === 'definition' && (
+          <p className="quiet">It stands in the workflow's definition, and is changed there.</p>
+        )}
         {error ? <Problem error={error} /> : null}
         <p className="inline">
           <Link className="button" href={`/workflows/${encodeURIComponent(name.key)}`}>
             Open the workflow
           </Link>
+          {mayEdit && (
+            <button type="button" className="button" onClick={edit}>
+              Change
+            </button>
+          )}
           {mayOperate && (
             <>
               <button type="button" className="button" onClick={() => toggle().catch(setError)}>
@@ -168,15 +193,4 @@ function One({
       </div>
     </Dialog>
   );
-}
-
-function inZone(at: string, timeZone?: string): string {
-  const format = {
-    weekday: 'short',
-    day: 'numeric',
-    month: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-  } as const;
-  return new Intl.DateTimeFormat(undefined, timeZone ? { ...format, timeZone } : format).format(new Date(at));
 }

@@ -1,19 +1,24 @@
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
+import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
 import { CopyId } from '../ui/CopyId';
+import { Dialog } from '../ui/Dialog';
 import { Empty } from '../ui/Empty';
+import { JsonTree } from '../ui/JsonTree';
 import type { Column } from '../ui/List';
 import { Listed } from '../ui/Listed';
 import { Page } from '../ui/Page';
 import { Status, wordOf } from '../ui/Status';
 import { Time } from '../ui/Time';
 import { usePages } from '../ui/usePages';
+import { IdempotencyPreview } from './IdempotencyPreview';
 import { useWorkflowNames } from './useWorkflowNames';
 
 type Trigger = Schemas['TriggerRow'];
 
 export default function Triggers() {
   const named = useWorkflowNames();
+  const [open, setOpen] = useState<Trigger | null>(null);
   const pages = usePages(
     ['triggers'],
     (cursor) => got(api.GET('/api/workflow/triggers', { params: { query: { cursor, limit: 100 } } })),
@@ -38,7 +43,7 @@ export default function Triggers() {
         pages={pages}
         columns={columns}
         keyOf={(row) => row.id}
-        href={(row) => `/workflows/${encodeURIComponent(named(row.workflowId).key)}`}
+        onOpen={setOpen}
         empty={
           <Empty title="Nothing is started from outside">
             <p className="quiet">
@@ -48,7 +53,34 @@ export default function Triggers() {
           </Empty>
         }
       />
+      {open && <One trigger={open} workflow={named(open.workflowId)} close={() => setOpen(null)} />}
     </Page>
+  );
+}
+
+interface OneProps {
+  readonly trigger: Trigger;
+  readonly workflow: { name: string; key: string };
+  readonly close: () => void;
+}
+
+function One({ trigger, workflow, close }: OneProps) {
+  return (
+    <Dialog open close={close} title={`What starts ${workflow.name}`} wide>
+      <div className="stack">
+        <p className="inline">
+          <Status of={trigger.status} /> <On row={trigger} />
+          <Link href={`/workflows/${encodeURIComponent(workflow.key)}`}>Open the workflow</Link>
+        </p>
+        {trigger.condition && (
+          <p>
+            If <code>{trigger.condition}</code>
+          </p>
+        )}
+        {trigger.filter !== null && <JsonTree name="filter" value={trigger.filter} />}
+        <IdempotencyPreview trigger={trigger} />
+      </div>
+    </Dialog>
   );
 }
 

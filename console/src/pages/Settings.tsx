@@ -1,0 +1,359 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, got, type Schemas } from '../api/client';
+import { useMay, useMe } from '../api/me';
+import { settings } from '../api/settings';
+import { useStore } from '../api/store';
+import { chooseTheme, type Theme, theme } from '../app/theme';
+import { Asked } from '../ui/Asked';
+import { CopyId } from '../ui/CopyId';
+import { Dialog } from '../ui/Dialog';
+import { Page } from '../ui/Page';
+import { Problem } from '../ui/Problem';
+import { Status } from '../ui/Status';
+import { Time } from '../ui/Time';
+import { say } from '../ui/toasts';
+import { usePages } from '../ui/usePages';
+
+const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
+const ROLES = ['viewer', 'producer', 'operator', 'editor', 'admin'] as const;
+
+export default function Settings() {
+  const isAdmin = useMay('admin');
+  return (
+    <Page title="Settings">
+      <div className="settings">
+        <You />
+        {isAdmin && <Tokens />}
+        {isAdmin && <Secrets />}
+      </div>
+    </Page>
+  );
+}
+
+function You() {
+  const me = useMe();
+  const chosen = useStore(theme);
+  return (
+    <section className="card stack">
+      <h2>You</h2>
+      <dl className="facts">
+        <dt>Name</dt>
+        <dd>{me?.name ?? '…'}</dd>
+        <dt>May act as</dt>
+        <dd>{me?.may.join(', ') ?? '…'}</dd>
+        <dt>Institute</dt>
+        <dd>{me?.instituteId ?? 'all of them'}</dd>
+        <dt>Signed in</dt>
+        <dd>{me?.how ?? '…'}</dd>
+        <dt>Muster</dt>
+        <dd>{settings.version}</dd>
+      </dl>
+      <fieldset className="bare inline">
+        <legend>Colours</legend>
+        {THEMES.map((each) => (
+          <label key={each} className="inline">
+            <input
+              type="radio"
+              name="theme"
+              className="choice"
+              checked={chosen === each}
+              onChange={() => chooseTheme(each)}
+            />
+            {each}
+          </label>
+        ))}
+      </fieldset>
+    </section>
+  );
+}
+
+type Token = Schemas['TokenRow'];
+
+function Tokens() {
+  const [asking, ask] = useState<'new' | Token | null>(null);
+  const queries = useQueryClient();
+  const pages = usePages(['tokens'], (cursor) =>
+    got(api.GET('/api/tokens', { params: { query: { cursor, limit: 100 } } })),
+  );
+  return (
+    <section className="card stack" aria-label="API tokens">
+      <header className="inline">
+        <h2>API tokens</h2>
+        <button type="button" className="button small" onClick={() => ask('new')}>
+          New token
+        </button>
+      </header>
+      <p className="quiet">For programs, and for people without a provider. Each is shown once.</p>
+      {pages.error && <Problem error={pages.error} />}
+      {pages.rows.length > 0 && (
+        <table className="times">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">May</th>
+              <th scope="col">Used</th>
+              <th scope="col">Ends</th>
+              <th scope="col">
+                <span className="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {pages.rows.map((token) => (
+              <tr key={token.id}>
+                <td>{token.name}</td>
+                <td>{token.roles.join(', ')}</td>
+                <td>
+                  <Time at={token.lastUsedAt} />
+                </td>
+                <td>{token.revokedAt ? <Status of="CANCELLED" /> : <Time at={token.expiresAt} />}</td>
+                <td>
+                  {!token.revokedAt && (
+                    <button type="button" className="button small" onClick={() => ask(token)}>
+                      Revoke
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {asking === 'new' && <NewToken close={() => ask(null)} />}
+      {asking && asking !== 'new' && (
+        <Asked
+          title={`Revoke ${asking.name}`}
+          what="Whoever uses it is refused from now on, for good."
+          verb="Revoke"
+          harmful
+          close={() => ask(null)}
+          act={async () => {
+            await got(api.DELETE('/api/tokens/{id}', { params: { path: { id: asking.id } } }));
+            await queries.invalidateQueries({ queryKey: ['tokens'] });
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function NewToken({ close }: { close: () => void }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<(typeof ROLES)[number]>('viewer');
+  const [days, setDays] = useState('90');
+  const making = useMutation({
+    mutationFn: () => {
+      const end = Number(days) > 0 ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
+      return got(api.POST('/api/tokens', { body: { name, roles: [role], expiresAt: end } as never }));
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['tokens'] }),
+  });
+  if (making.data) {
+    return (
+      <Dialog open close={close} title="Keep it now">
+        <div className="stack">
+          <p>This is the token. Nobody can show it again.</p>
+          <CopyId id={(making.data as { token: string }).token} whole />
+          <footer>
+            <button type="button" className="button primary" onClick={close}>
+              I have it
+            </button>
+          </footer>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog open close={close} title="New token">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          making.mutate();
+        }}
+      >
+        <label className="field">
+          <span>Name</span>
+          <input
+            className="input"
+            required
+            value={name}
+            placeholder="who uses it"
+            onChange={(event) => setName(event.target.value)}
+          />
+        </label>
+        <label className="field">
+          <span>Role</span>
+          <select
+            className="input"
+            value={role}
+            onChange={(event) => setRole(event.target.value as typeof role)}
+          >
+            {ROLES.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>Days until it ends</span>
+          <input
+            className="input"
+            type="number"
+            min="0"
+            value={days}
+            onChange={(event) => setDays(event.target.value)}
+          />
+          <small>0: it does not end by itself.</small>
+        </label>
+        {making.error && <Problem error={making.error} />}
+        <footer>
+          <button type="button" className="button" onClick={close}>
+            Not now
+          </button>
+          <button type="submit" className="button primary" disabled={making.isPending}>
+            Make it
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+type Secret = Schemas['SecretRow'];
+
+function Secrets() {
+  const [asking, ask] = useState<'new' | Secret | null>(null);
+  const [removing, remove] = useState<Secret | null>(null);
+  const queries = useQueryClient();
+  const pages = usePages(['secrets'], (cursor) =>
+    got(api.GET('/api/secrets', { params: { query: { cursor, limit: 100 } } })),
+  );
+  return (
+    <section className="card stack" aria-label="Secrets">
+      <header className="inline">
+        <h2>Secrets</h2>
+        <button type="button" className="button small" onClick={() => ask('new')}>
+          New secret
+        </button>
+      </header>
+      <p className="quiet">
+        Definitions read them as <code>{'#{_vars.name}'}</code>. What they are comes in, and never out.
+      </p>
+      {pages.error && <Problem error={pages.error} />}
+      {pages.rows.length > 0 && (
+        <table className="times">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">Changed</th>
+              <th scope="col">
+                <span className="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {pages.rows.map((secret) => (
+              <tr key={`${secret.instituteId} ${secret.name}`}>
+                <td>
+                  <code>{secret.name}</code>
+                </td>
+                <td>
+                  <Time at={secret.updatedAt} />
+                </td>
+                <td className="inline">
+                  <button type="button" className="button small" onClick={() => ask(secret)}>
+                    Change
+                  </button>
+                  <button type="button" className="button small" onClick={() => remove(secret)}>
+                    Remove
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {asking && <SecretDialog secret={asking === 'new' ? null : asking} close={() => ask(null)} />}
+      {removing && (
+        <Asked
+          title={`Remove ${removing.name}`}
+          what="Whatever reads it fails from now on."
+          verb="Remove"
+          harmful
+          close={() => remove(null)}
+          act={async () => {
+            await got(
+              api.DELETE('/api/secrets/{name}', { params: { path: { name: removing.name }, query: {} } }),
+            );
+            await queries.invalidateQueries({ queryKey: ['secrets'] });
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function SecretDialog({ secret, close }: { secret: Secret | null; close: () => void }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState(secret?.name ?? '');
+  const [value, setValue] = useState('');
+  const saving = useMutation({
+    mutationFn: () =>
+      secret
+        ? got(
+            api.PUT('/api/secrets/{name}', {
+              params: { path: { name }, query: {} },
+              body: { value } as never,
+            }),
+          )
+        : got(api.POST('/api/secrets', { body: { name, value } as never })),
+    onSuccess: async () => {
+      say('Kept');
+      await queries.invalidateQueries({ queryKey: ['secrets'] });
+      close();
+    },
+  });
+  return (
+    <Dialog open close={close} title={secret ? `Change ${secret.name}` : 'New secret'}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.mutate();
+        }}
+      >
+        {!secret && (
+          <label className="field">
+            <span>Name</span>
+            <input
+              className="input mono"
+              required
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </label>
+        )}
+        <label className="field">
+          <span>Value</span>
+          <input
+            className="input"
+            type="password"
+            autoComplete="off"
+            required
+            value={value}
+            onChange={(event) => setValue(event.target.value)}
+          />
+        </label>
+        {saving.error && <Problem error={saving.error} />}
+        <footer>
+          <button type="button" className="button" onClick={close}>
+            Not now
+          </button>
+          <button type="submit" className="button primary" disabled={saving.isPending}>
+            Keep it
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

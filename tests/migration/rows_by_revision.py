@@ -598,6 +598,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0033_traces": [],
+    "0034_watch_horizon": [("watch_horizon", {"name": "runs", "at": TIME})],
 }
 
 

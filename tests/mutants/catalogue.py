@@ -19,6 +19,7 @@ EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 COMMANDS = "tests/contract/test_commands.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
+LONG_AGO = "tests/contract/test_watched_long_ago.py"
 OWN = "tests/contract/test_own_executions.py"
 ALERTS = "tests/contract/test_alert_book.py"
 INCIDENTS = "tests/contract/test_incidents.py"
@@ -827,6 +828,20 @@ MUTANTS = [
         "            here = min(edge.expected_count, run.early.get(edge.target, 0))\n",
         "            here = 0\n",
         f"{TRADES} is_remembered and sqlite",
+    ),
+    Mutant(
+        "a run that is not over, however old it is",
+        "store/watch_retention.py",
+        "R.updated_at < before, ~IS_EXPECTED, ~_IS_ALERTED)",
+        "R.id > 0)",
+        f"{LONG_AGO} stays_however_old and sqlite",
+    ),
+    Mutant(
+        "an event that was forgotten, and comes again",
+        "store/watch_rules.py",
+        "        return [run for run in runs if last - run.started_at > self._kept_for]\n",
+        "        return []\n",
+        f"{LONG_AGO} comes_again and sqlite",
     ),
     Mutant(
         "a way that an execution did not take",

@@ -382,7 +382,22 @@ class WatchSettings(Group):
     abandon_after: float = Field(
         default=604_800.0,
         gt=0,
-        description="Seconds after which nobody counts any more on what was missed.",
+        description="Seconds after which nobody counts any more on what was missed, and a run of which"
+        " nothing is expected is over.",
+    )
+    event_retention_days: float = Field(
+        default=90.0,
+        gt=0,
+        le=3_650,
+        description="Days that events are kept as they came: for so long one that comes again is known, and"
+        " can be replayed.",
+    )
+    run_retention_days: float = Field(
+        default=90.0,
+        gt=0,
+        le=3_650,
+        description="Days that finished runs are kept, with their events and what they expected; counts"
+        " stay.",
     )
 
 

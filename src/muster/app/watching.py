@@ -9,6 +9,7 @@ from datetime import timedelta
 from muster.app.bus import TROUBLE
 from muster.app.ground import Ground
 from muster.app.settings import Settings
+from muster.app.watch_keeping import keeping
 from muster.app.watch_metrics import WatchMetrics
 from muster.definitions.limits import Limits
 from muster.engine.bus import BusAway, Handler, dead_letter_topic
@@ -67,7 +68,8 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
         for committer in committers:
             stack.push_async_callback(committer.close)
-        feed = EventFeed(database, committers, Rules(graphs), stages, topics, wanted)
+        rules = Rules(graphs, timedelta(days=settings.watch.event_retention_days))
+        feed = EventFeed(database, committers, rules, stages, topics, wanted)
         due = DueExpectations(
             database,
             graphs,
@@ -108,6 +110,8 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
             await stack.enter_async_context(_expecting(ground, ExpectedStarts(database, graphs, stages)))
+        for loop in keeping(ground, stages, _loop):
+            await stack.enter_async_context(_running(loop))
 
         def retire() -> None:
             for consumer in consumers:
@@ -291,8 +295,12 @@ async def _while_near(
 
 @asynccontextmanager
 async def _looping(name: str, work: Callable[[], Awaitable[float]]) -> AsyncIterator[None]:
-    async with _running(Loop(name, work, (*TROUBLE, BusAway))):
+    async with _running(_loop(name, work)):
         yield
+
+
+def _loop(name: str, work: Callable[[], Awaitable[float]]) -> Loop:
+    return Loop(name, work, (*TROUBLE, BusAway))
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ from muster.store.sets import add_up
 from muster.store.stage_counts import COUNTS, SERIES, TABLES
 from muster.store.tables import event_occurrence, expectation, workflow_run
 from muster.store.watch_counts import KEY, Tally
+from muster.store.watch_retention import horizon_of
 from muster.watch.rollups import Grain, bucket
 
 # What is being written is not held against anything yet.
@@ -39,9 +40,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`until`: what was received later was not looked at."""
+    """`until`: what was received later was not looked at; nor was what is counted in buckets that begin
+    before `since`, of which some has gone."""
 
     until: datetime
+    since: datetime | None
     buckets: int
     differences: Sequence[Difference]
 
@@ -55,14 +58,17 @@ class Recounting:
         until = bucket(await self._database.read(database_now) - SETTLED)
         happened = await self._happened(until)
         counted, tail = await self._database.read(lambda connection: _counted(connection, until))
+        # Asked last: what has gone while this counted is not missed.
+        since = await self._database.read(horizon_of)
         found: list[Difference] = []
         for grain in Grain:
             expected = _added(happened, tail if grain is not Grain.MINUTE else {}, grain)
-            for cell in sorted(expected.keys() | counted[grain].keys()):
+            cells = expected.keys() | counted[grain].keys()
+            for cell in sorted(cell for cell in cells if since is None or cell[3] >= since):
                 is_, was = counted[grain].get(cell, NOTHING), expected.get(cell, NOTHING)
                 if is_ != was:
                     found.append(Difference(grain, cell, is_, was))
-        return Verdict(until, sum(map(len, counted.values())), found)
+        return Verdict(until, since, sum(map(len, counted.values())), found)
 
     async def repair(self, differences: Sequence[Difference]) -> None:
         """Add what is missing and take away what is too much: what comes meanwhile is counted as ever."""

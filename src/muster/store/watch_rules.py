@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, select, tuple_
@@ -77,8 +78,10 @@ class Effects:
 
 
 class Rules:
-    def __init__(self, graphs: WatchedGraphs) -> None:
-        self._graphs = graphs
+    """`kept_for`: so long after it came an event is known to have come."""
+
+    def __init__(self, graphs: WatchedGraphs, kept_for: timedelta = timedelta.max) -> None:
+        self._graphs, self._kept_for = graphs, kept_for
         # Groups that are known to be written.
         self._groups: set[tuple[int, str]] = set()
 
@@ -101,13 +104,19 @@ class Rules:
             for event in events
         ]
         latest = hold_latest(connection, _places(wanted))
-        seen = set() if is_new else _seen(connection, events, latest.values())
+        before = latest.values() if not is_new else self._from_before(events, latest.values())
+        seen = _seen(connection, events, before)
         batch = _Batch(self._graphs, latest, seen, run_ids, expectation_ids, post)
         for event, workflows in wanted:
             batch.take(event, workflows)
         batch.write(connection)
         self._write_groups(connection, batch.begun)
         return batch.effects
+
+    def _from_before(self, events: Sequence[Event], runs: Iterable[Run]) -> list[Run]:
+        """Runs that may have had an event which comes as new: it may have been forgotten since."""
+        last = max(event.received_at for event in events)
+        return [run for run in runs if last - run.started_at > self._kept_for]
 
     def _ours(self, event: Event, own: Mapping[str, Concern]) -> Iterator[Concern]:
         """The version of Muster's own that an event of ours is about."""
@@ -148,6 +157,8 @@ def _seen(connection: Connection, events: Sequence[Event], runs: Iterable[Run]) 
     by_key: dict[str, list[int]] = defaultdict(list)
     for run in runs:
         by_key[run.correlation_key].append(run.id)
+    if not by_key:
+        return set()
     asked = [(id_, e.source_system, e.event_id) for e in events for id_ in by_key[e.correlation_key]]
     found: set[Seen] = set()
     for start in range(0, len(asked), SEEN_AT_ONCE):

@@ -236,6 +236,14 @@ watch_presence = new_table(
     PrimaryKeyConstraint("name"),
 )
 
+# Since when all is there that was watched.
+watch_horizon = new_table(
+    "watch_horizon",
+    Column("name", Key(64), nullable=False),
+    Column("at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("name"),
+)
+
 watch_sequence = new_table(
     "watch_sequence",
     Column("name", Key(64), nullable=False),

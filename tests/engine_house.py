@@ -19,7 +19,9 @@ from muster.engine.instance import MOST_DRIVEN, Instance, Name
 from muster.engine.journal import SignalKind
 from muster.engine.owned import NewExecution
 from muster.engine.program import Program, compile_program
+from muster.engine.spans import SpanObserver
 from muster.engine.state import Failure, Phase
+from muster.engine.tracing import Tracer
 from muster.expr import compile_template
 from muster.kit.clock import Clock
 from muster.kit.ids import TimeOrderedIds
@@ -130,6 +132,7 @@ class House:
         at_hand: AtHand | None = None,
         stuck_after: timedelta | None = None,
         events: str | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.database, self.told, self.clock = database, told, clock or ShiftedClock()
         self.ids = TimeOrderedIds(self.clock)
@@ -141,8 +144,9 @@ class House:
         self.openers: dict[str, Opener] = {}
         self.effects: dict[str, Effect] = {"TELL": told.tell}
         handlers = Handlers(self.effects, pures, waits, self.openers)
-        attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE)
-        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, None, at_hand, events)
+        attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE, tracer=tracer)
+        observer = None if tracer is None else SpanObserver(tracer, self.clock)
+        driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, observer, at_hand, events)
         self.instance = Instance(
             Name(name, self.ids.new()),
             self.executions,
@@ -154,6 +158,7 @@ class House:
             ring=ring,
             at_hand=at_hand,
             stuck_after=stuck_after,
+            observer=observer,
         )
 
     async def program(self, version_id: int) -> Program:

@@ -1,5 +1,6 @@
 """The one place where everything is put together: plain constructor calls, no globals."""
 
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -37,13 +38,15 @@ from muster.app.schemas import opened_schemas
 from muster.app.self_check import checking_itself
 from muster.app.settings import Settings
 from muster.app.storage import CannotOpen
+from muster.app.tracing import opened_tracer
 from muster.app.wait_metrics import WaitMetrics
 from muster.app.watched import watched_parts
 from muster.app.watching import opened_watching
 from muster.definitions.library import Library
 from muster.engine.control import Control
 from muster.engine.following import Following
-from muster.engine.observer import EXECUTIONS, Announcing, Several
+from muster.engine.observer import EXECUTIONS, Announcing, Observer, Several
+from muster.engine.spans import SpanObserver
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock, SystemClock
 from muster.kit.ids import Ids
@@ -84,6 +87,7 @@ async def opened(
         stack.callback(threads.close)
         plugged = plugged_in(settings, threads)
         ground = await stack.enter_async_context(opened_ground(settings, clock or SystemClock(), ids))
+        tracer = await stack.enter_async_context(opened_tracer(settings, os.environ))
         schemas = await stack.enter_async_context(opened_schemas(settings))
         definitions = await stack.enter_async_context(
             opened_definitions(ground, plugged, schemas.compatibility.problems)
@@ -107,9 +111,11 @@ async def opened(
         instances = InstanceRepository(database)
         shared = await stack.enter_async_context(shared_cache(settings.redis, registry))
         offers = Offers()
-        observer = Several(Announcing(changes), metrics, offers)
+        observers: list[Observer] = [Announcing(changes), metrics, offers]
+        if tracer is not None:
+            observers.append(SpanObserver(tracer, ground.clock))
         engine = await stack.enter_async_context(
-            running_engine(ground, definitions, handlers, observer, instances, shared)
+            running_engine(ground, definitions, handlers, Several(*observers), instances, shared, tracer)
         )
         metrics.driving(engine.driving)
         receptions.hand_to(engine.taker)

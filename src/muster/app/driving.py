@@ -20,6 +20,7 @@ from muster.engine.lookout import SELDOM, Sight
 from muster.engine.observer import Observer
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
+from muster.engine.tracing import Tracer
 from muster.model.json import JsonObject
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.store.child_items import ChildItems
@@ -37,6 +38,7 @@ def instance_of(
     observer: Observer,
     contexts: CachedContexts | None,
     ring: Callable[[], None] | None,
+    tracer: Tracer | None = None,
 ) -> Instance:
     """An instance under this name; it drives nothing before it is run."""
     settings, clock = ground.settings.engine, ground.clock
@@ -48,7 +50,7 @@ def instance_of(
     sub_workflow = SubWorkflow(workflows, ChildItems(ground.database))
     handlers = replace(handlers, openers={**handlers.openers, "SUB_WORKFLOW": sub_workflow})
     events = ground.settings.ingestion.raw_topic
-    attempts = Attempts(handlers, executions, clock, random.random, lease, definitions.data.secrets)
+    attempts = Attempts(handlers, executions, clock, random.random, lease, definitions.data.secrets, tracer)
     instance = Instance(
         name,
         executions,

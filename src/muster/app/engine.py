@@ -26,6 +26,7 @@ from muster.engine.outbox import Stream
 from muster.engine.resending import Resending
 from muster.engine.schedules import Scheduling
 from muster.engine.taker import Taker
+from muster.engine.tracing import Tracer
 from muster.store.acts import ExecutionActs
 from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
@@ -57,6 +58,7 @@ async def running_engine(
     observer: Observer,
     instances: Instances,
     shared: SharedCache | None = None,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Engine]:
     """Drive executions until the end of the block; nodes that run then may finish for a while.
 
@@ -68,7 +70,7 @@ async def running_engine(
     wake_ups = wake_ups_of(settings)
     programs = programs_of(definitions)
     ring = wake_ups.ring if wake_ups else None
-    instance = instance_of(ground, name, definitions, programs, handlers, observer, contexts, ring)
+    instance = instance_of(ground, name, definitions, programs, handlers, observer, contexts, ring, tracer)
     records = ExecutionRecords(ground.database)
     control = Control(instance, records, library, programs, clock, ids)
     following = Following(ExecutionSightings(ground.database), programs.of)

@@ -192,6 +192,22 @@ class LogSettings(Group):
     )
 
 
+class TracingSettings(Group):
+    """Whom executions' traces are sent to. Everything else is as `OTEL_…` variables say."""
+
+    endpoint: str | None = Field(
+        default=None,
+        pattern="^https?://",
+        description="Where traces are sent, by OTLP over HTTP, as `http://127.0.0.1:4318`; without it none"
+        " are recorded.",
+    )
+    traces_endpoint: str | None = Field(
+        default=None,
+        pattern="^https?://",
+        description="The whole address, where it is another than `/v1/traces` below the endpoint.",
+    )
+
+
 class HttpSettings(Group):
     """How nodes reach the web."""
 
@@ -479,6 +495,7 @@ class Settings(Group):
     schemas: SchemaSettings = SchemaSettings()
     client: ClientSettings = ClientSettings()
     log: LogSettings = LogSettings()
+    tracing: TracingSettings = TracingSettings()
     http: HttpSettings = HttpSettings()
     smtp: SmtpSettings = SmtpSettings()
     whatsapp: WhatsAppSettings = WhatsAppSettings()
@@ -504,6 +521,8 @@ OTHER_NAMES = {
     "OIDC_ROLES_CLAIM": "oidc.roles-claim",
     "KAFKA_BOOTSTRAP_SERVERS": "kafka.bootstrap-servers",
     "REDIS_URL": "redis.url",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "tracing.endpoint",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "tracing.traces-endpoint",
 }
 
 

@@ -26,6 +26,7 @@ from muster.engine.program import NETWORK_RETRY, Step
 from muster.engine.reading import read_all_into, read_into
 from muster.engine.sizes import bounded
 from muster.engine.state import Failure, Phase, Run, Undo
+from muster.engine.tracing import Tracer
 from muster.engine.view import Layered
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
@@ -64,7 +65,9 @@ class Attempts:
         chance: Callable[[], float],
         lease: timedelta,
         secrets: Secrets | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
+        self._tracer = tracer
         self._secrets = secrets or NoSecrets()
         self._lease = lease.total_seconds()
         self._handlers = handlers
@@ -249,6 +252,7 @@ class Attempts:
             mask=call.mask,
             fence=call.fence,
             trace=call.trace,
+            tracer=call.tracer,
         )
 
     async def _item_outcome(self, effect: Effect, call: Call, item: Item) -> Done | Failure:
@@ -334,6 +338,7 @@ class Attempts:
             fence=live.fence,
             depth=facts.depth,
             trace=facts.trace,
+            tracer=self._tracer,
         )
 
 

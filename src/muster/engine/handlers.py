@@ -11,10 +11,11 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import quote
 
 from muster.engine.items import Item
-from muster.engine.journal import JournalRow
+from muster.engine.journal import COMPENSATION, JournalRow
 from muster.engine.masking import NOTHING, Mask
 from muster.engine.openings import Opening
 from muster.engine.state import Failure, Phase
+from muster.engine.tracing import Tracer, leaving
 from muster.expr import Scope
 from muster.kit.ids import named_id
 from muster.model.execution import NodeStatus
@@ -27,7 +28,8 @@ class Call(NamedTuple):
     `key` names the effect: a repeat after a crash has the same one, so that the far side can recognise it.
     `answer` is what a woken wait was given; None: its time is over. `mask` takes secrets out of what is kept
     elsewhere than in the outcome, which passes it anyway. `depth` counts the executions above this one.
-    `trace` is the `traceparent` of what has started the execution, if that belongs to a trace.
+    `trace` is the `traceparent` of what has started the execution, if that belongs to a trace; `tracer` is
+    told of spans, if anybody is.
     """
 
     execution_id: str
@@ -44,12 +46,14 @@ class Call(NamedTuple):
     fence: int = 0
     depth: int = 0
     trace: str | None = None
+    tracer: Tracer | None = None
 
     @property
     def traceparent(self) -> str | None:
         """What goes along with all that leaves this call, so that whoever gets it is of the same trace. None:
-        nobody has asked for one."""
-        return self.trace
+        it belongs to none that anybody has recorded."""
+        item = COMPENSATION if self.item_key == COMPENSATION else ""
+        return leaving(self.tracer, self.execution_id, self.trace, self.node_id, self.visit, item)
 
     @property
     def now(self) -> datetime:

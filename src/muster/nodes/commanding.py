@@ -1,6 +1,5 @@
 """What a KAFKA_COMMAND node does: sends its command with the commit that records it, parks, and goes on."""
 
-import hashlib
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from muster.engine.journal import MORE_TIME
 from muster.engine.openings import Opening
 from muster.engine.outbox import OutgoingMessage
 from muster.engine.state import Failure, Phase
+from muster.engine.tracing import own_trace_id, span_id
 from muster.engine.view import Layered
 from muster.expr import (
     ExpressionError,
@@ -40,6 +40,7 @@ from muster.expr import (
     to_boolean,
 )
 from muster.kit.traceparent import HEADER as TRACE_PARENT
+from muster.kit.traceparent import TraceParent
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.handling import PerConfig
@@ -282,9 +283,7 @@ def _headers(
 
 def trace_parent(execution_id: str, correlation_id: str) -> str:
     """A W3C trace context: an execution is one trace, a command a span of it."""
-    trace = hashlib.blake2b(execution_id.encode(), digest_size=16).hexdigest()
-    span = hashlib.blake2b(correlation_id.encode(), digest_size=8).hexdigest()
-    return f"00-{trace}-{span}-01"
+    return str(TraceParent(own_trace_id(execution_id), span_id(correlation_id), True))
 
 
 # --- parking -----------------------------------------------------------------------------------------------

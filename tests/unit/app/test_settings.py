@@ -45,7 +45,8 @@ def test_other_names_for_a_setting_work_and_its_own_wins(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
 def test_every_other_name_reaches_its_setting(folder: Path, name: str) -> None:
-    given = {"DB_URL": "sqlite:///given", "REDIS_URL": "redis://given"}.get(name, "given")
+    addresses = {"DB_URL": "sqlite:///given", "REDIS_URL": "redis://given"}
+    given = "http://given" if name.startswith("OTEL_") else addresses.get(name, "given")
     found = loaded(folder, {name: given})
     leaf = next(leaf for leaf in leaves() if leaf.path == OTHER_NAMES[name])
     value = leaf.value(found.settings)

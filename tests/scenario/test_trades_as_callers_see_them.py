@@ -1,0 +1,271 @@
+"""Trades and allocations, event by event: what every caller is answered after each of them."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from databases import Kind, MigratedUrls, fresh_database, server_of
+from muster.app.build import opened
+from muster.app.settings import Settings
+from muster.store.open import open_database
+from watch_house import WatchHouse
+from watched_trade import TRADE
+
+NEW_YORK, LONDON = {"book": "EQD", "region": "NY"}, {"book": "EQD", "region": "LN"}
+# Nothing fires unless a test lets it; then nothing is held back.
+BY_HAND = {"ruleengine": {"scheduler_enabled": False}, "watch": {"outage_grace": 0}}
+EQUITY: dict[str, Any] = {
+    "name": "Equity Allocation",
+    "key": "equity-flow",
+    "createdBy": "ops",
+    "graph": {
+        "nodes": [
+            {"key": "alloc-received", "eventType": "EQUITY_ALLOC", "start": True},
+            {"key": "alloc-validated", "eventType": "EQUITY_VALIDATED"},
+            {"key": "alloc-booked", "eventType": "EQUITY_BOOKED", "terminal": True},
+        ],
+        "edges": [
+            {"from": "alloc-received", "to": "alloc-validated", "maxLatencySec": 120, "severity": "amber"},
+            {"from": "alloc-validated", "to": "alloc-booked", "maxLatencySec": 300, "severity": "red"},
+        ],
+    },
+    "groupDimensions": ["desk", "region"],
+}
+
+# In flight, completed, late and failed.
+Counts = dict[str, tuple[int, int, int, int]]
+
+
+def hash_of(**group: str) -> str:
+    text = "|".join(f"{name}={group[name]}" for name in sorted(group))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@dataclass
+class Desk:
+    """Somebody who asks over HTTP."""
+
+    client: httpx.AsyncClient
+    watch: WatchHouse
+
+    async def save(self, document: dict[str, Any]) -> int:
+        made = await self.client.post("/workflows", json=document)
+        assert made.status_code == 201, made.text
+        version: int = made.json()["versionId"]
+        return version
+
+    async def send(self, type_: str, key: str, workflow: str = "trade-lifecycle", **changes: Any) -> None:
+        told = {
+            "eventType": type_,
+            "eventTime": datetime.now(UTC).isoformat(),
+            "correlationKey": key,
+            "sourceSystem": "sys",
+            "workflowKey": workflow,
+            "group": NEW_YORK,
+            **changes,
+        }
+        answered = await self.client.post("/ingest", json=told)
+        assert answered.status_code == 202, answered.text
+        assert answered.json()["duplicate"] is False
+
+    async def get(self, path: str, **query: object) -> Any:
+        answered = await self.client.get(path, params={name: str(value) for name, value in query.items()})
+        assert answered.status_code == 200, answered.text
+        return answered.json()
+
+    async def counts(self, version: int, group_hash: str) -> Counts:
+        """As the wallboard and the version's buckets say with one voice."""
+        board = await self.get("/wallboard")
+        [workflow] = [each for each in board["workflows"] if each["versionId"] == version]
+        groups = {each["groupHash"]: each["nodes"] for each in workflow["groups"]}
+        names = ("inFlight", "completed", "late", "failed")
+        tiles = {tile["node"]: tuple(tile[name] for name in names) for tile in groups.get(group_hash, ())}
+        shown: Counts = {node: counts for node, counts in tiles.items() if any(counts)}
+        assert await self._buckets(version, group_hash) == shown
+        return shown
+
+    async def _buckets(self, version: int, group_hash: str) -> Counts:
+        page = await self.get(f"/workflows/{version}/aggregates", groupHash=group_hash)
+        found: Counts = {}
+        for each in page["items"]:  # the newest first: what is in flight is the total by then
+            in_flight, *others = found.get(each["node"], (each["inFlight"], 0, 0, 0))
+            added = (each["completed"], each["late"], each["failed"])
+            found[each["node"]] = (in_flight, *map(sum, zip(others, added, strict=True)))
+        return {node: counts for node, counts in found.items() if any(counts)}
+
+    async def item(self, key: str) -> tuple[str, list[str], list[str], list[str]]:
+        """Its status, the nodes that came, those that are still to come, and why it is alerted."""
+        told = await self.get(f"/items/{key}")
+        return (
+            told["status"],
+            [each["node"] for each in told["events"]],
+            [each["toNode"] for each in told["expectations"]],
+            [each["reason"] for each in told["alerts"]],
+        )
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+async def desk(request: pytest.FixtureRequest, templates: MigratedUrls) -> AsyncIterator[Desk]:
+    kind: Kind = request.param
+    like = await asyncio.to_thread(templates.of, kind)
+    async with (
+        fresh_database(kind, server_of(kind, request), like=like) as url,
+        opened(Settings.model_validate({"database": {"url": url}, **BY_HAND})) as house,
+        httpx.AsyncClient(transport=httpx.ASGITransport(house.api), base_url="http://127.0.0.1") as client,
+    ):
+        beside = open_database(url)
+        watch = WatchHouse(beside, grace=timedelta(0))
+        yield Desk(client, watch)
+        await watch.close()
+        await beside.close()
+
+
+async def test_a_trade_goes_through_step_by_step(desk: Desk) -> None:
+    version = await desk.save({**deepcopy(TRADE), "optionalEdges": "watch"})
+    group = hash_of(**NEW_YORK)
+
+    await desk.send("TRADE_INGEST", "TR123", eventId="e1")
+    assert await desk.counts(version, group) == {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+    assert await desk.item("TR123") == ("green", ["ingest"], ["sys2-verify"] * 2, [])
+
+    await desk.send("SYS2_VERIFIED", "TR123", eventId="e2")
+    assert await desk.counts(version, group) == {
+        "ingest": (0, 1, 0, 0),
+        "sys2-verify": (1, 1, 0, 0),
+        "sys3-ack": (1, 0, 0, 0),
+    }
+    came = ["ingest", "sys2-verify"]
+    assert await desk.item("TR123") == ("green", came, ["sys2-verify", "sys3-ack"], [])
+
+    await desk.send("SYS2_VERIFIED", "TR123", eventId="e3")
+    assert await desk.counts(version, group) == {
+        "ingest": (0, 1, 0, 0),
+        "sys2-verify": (0, 2, 0, 0),
+        "sys3-ack": (1, 0, 0, 0),
+    }
+    came.append("sys2-verify")
+    assert await desk.item("TR123") == ("green", came, ["sys3-ack"], [])
+
+    # Of yesterday, so that what it expects by 08:00 was due then.
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).replace(hour=12)
+    await desk.send("SYS3_ACK", "TR123", eventId="e4", eventTime=yesterday.isoformat())
+    settled: Counts = {
+        "ingest": (0, 1, 0, 0),
+        "sys2-verify": (0, 2, 0, 0),
+        "sys3-ack": (0, 1, 0, 0),
+    }
+    assert await desk.counts(version, group) == settled
+    came.append("sys3-ack")
+    assert await desk.item("TR123") == ("green", came, ["sys4-settle"], [])
+    [expected] = (await desk.get("/items/TR123"))["expectations"]
+    assert datetime.fromisoformat(expected["dueAt"]) == yesterday.replace(
+        hour=8, minute=0, second=0, microsecond=0
+    )
+    assert (expected["optional"], expected["status"]) == (True, "pending")
+    assert (await desk.get("/alerts"))["items"] == []
+
+    assert await desk.watch.due.fire(100) == 1
+    assert await desk.counts(version, group) == {**settled, "sys4-settle": (0, 0, 1, 0)}
+    assert await desk.item("TR123") == ("amber", came, ["sys4-settle"], ["EXPECTED_MISSED"])
+    [alert] = (await desk.get("/alerts", state="open"))["items"]
+    told = ("dedupeKey", "workflowVersionId", "node", "correlationKey", "severity", "reason", "count")
+    assert {name: alert[name] for name in told} == {
+        "dedupeKey": f"{version}:sys4-settle:TR123",
+        "workflowVersionId": version,
+        "node": "sys4-settle",
+        "correlationKey": "TR123",
+        "severity": "amber",
+        "reason": "EXPECTED_MISSED",
+        "count": 1,
+    }
+    board = await desk.get("/wallboard")
+    assert [each["status"] for each in board["workflows"]] == ["amber"]
+
+
+async def test_without_it_an_optional_edge_expects_nothing(desk: Desk) -> None:
+    version = await desk.save(TRADE)
+    for type_ in ("TRADE_INGEST", "SYS2_VERIFIED", "SYS2_VERIFIED", "SYS3_ACK"):
+        await desk.send(type_, "TR123")
+    assert (await desk.item("TR123"))[2] == []
+    assert await desk.watch.due.fire(100) == 0
+    await desk.send("SYS4_SETTLED", "TR123")
+    assert (await desk.counts(version, hash_of(**NEW_YORK)))["sys4-settle"] == (0, 1, 0, 0)
+    assert (await desk.get("/items/TR123"))["finishedAt"] is not None
+
+
+async def test_trades_and_allocations_do_not_touch_each_other(desk: Desk) -> None:
+    trade, equity = await desk.save(TRADE), await desk.save(EQUITY)
+    group = {"desk": "D1", "region": "NY"}
+    of_equity = hash_of(**group)
+    to_equity: dict[str, Any] = {"workflow": "equity-flow", "group": group}
+
+    await desk.send("TRADE_INGEST", "TR123")
+    await desk.send("EQUITY_ALLOC", "EQ-555", **to_equity)
+    traded: Counts = {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+    assert await desk.counts(trade, hash_of(**NEW_YORK)) == traded
+    assert await desk.counts(equity, of_equity) == {
+        "alloc-received": (0, 1, 0, 0),
+        "alloc-validated": (1, 0, 0, 0),
+    }
+
+    # It is validated in time, but happened so long ago that it should have been booked by now.
+    earlier = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    await desk.send("EQUITY_VALIDATED", "EQ-555", eventTime=earlier, **to_equity)
+    await desk.send("EQUITY_BOOKED", "EQ-555", **to_equity)
+    assert await desk.counts(equity, of_equity) == {
+        "alloc-received": (0, 1, 0, 0),
+        "alloc-validated": (0, 1, 0, 0),
+        "alloc-booked": (0, 1, 1, 0),
+    }
+    assert await desk.counts(trade, hash_of(**NEW_YORK)) == traded, "none of it is the trade's"
+    came = ["alloc-received", "alloc-validated", "alloc-booked"]
+    assert await desk.item("EQ-555") == ("red", came, [], ["SLA_MISSED"])
+    [alert] = (await desk.get("/alerts"))["items"]
+    assert alert["dedupeKey"] == f"{equity}:alloc-booked:EQ-555"
+    assert (alert["severity"], alert["reason"]) == ("red", "SLA_MISSED")
+    assert (await desk.get("/alerts", workflow="trade-lifecycle"))["items"] == []
+    assert (await desk.get("/items/EQ-555", workflowVersionId=equity))["workflowKey"] == "equity-flow"
+    missing = await desk.client.get("/items/EQ-555", params={"workflowVersionId": trade})
+    assert missing.status_code == 404
+
+
+async def test_several_trades_are_counted_by_their_groups(desk: Desk) -> None:
+    version = await desk.save(TRADE)
+    here, there = hash_of(**NEW_YORK), hash_of(**LONDON)
+
+    await desk.send("TRADE_INGEST", "TR123")
+    await desk.send("TRADE_INGEST", "TR456", group=LONDON)
+    await desk.send("SYS2_VERIFIED", "TR123")
+    await desk.send("SYS2_VERIFIED", "TR123")
+    assert await desk.counts(version, here) == {
+        "ingest": (0, 1, 0, 0),
+        "sys2-verify": (0, 2, 0, 0),
+        "sys3-ack": (1, 0, 0, 0),
+    }
+    assert await desk.counts(version, there) == {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+
+    await desk.send("TRADE_INGEST", "TR789")
+    assert await desk.counts(version, here) == {
+        "ingest": (0, 2, 0, 0),
+        "sys2-verify": (2, 2, 0, 0),
+        "sys3-ack": (1, 0, 0, 0),
+    }
+    assert await desk.counts(version, there) == {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+
+    item = await desk.get("/items/TR456")
+    assert (item["workflowVersionId"], item["status"], item["group"]) == (version, "green", LONDON)
+    assert await desk.item("TR456") == ("green", ["ingest"], ["sys2-verify"] * 2, [])
+    await desk.send("SYS4_SETTLED", "TR456", group=LONDON)
+    assert (await desk.item("TR456"))[3] == [], "an optional edge alone leads there"
+    await desk.send("SYS3_ACK", "TR456", group=LONDON)
+    assert (await desk.item("TR456"))[3] == ["ORDER_VIOLATION"]
+    [alert] = (await desk.get("/alerts", state="open"))["items"]
+    assert (alert["correlationKey"], alert["severity"]) == ("TR456", "red")
+    assert (await desk.counts(version, there))["sys3-ack"] == (0, 1, 0, 1)

@@ -950,6 +950,13 @@ MUTANTS = [
         f"{PUBLISHING} bus_refuses and sqlite",
     ),
     Mutant(
+        "the fence of a stream that is renewed",
+        "store/outbox_renewal.py",
+        '        "fence": row.fence + 1,\n',
+        '        "fence": row.fence,\n',
+        "tests/contract/test_renewed_streams.py old_name and sqlite",
+    ),
+    Mutant(
         "what somebody else has changed meanwhile",
         "store/sets.py",
         "    if result.rowcount != len(rows):\n",

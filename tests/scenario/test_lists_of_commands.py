@@ -37,9 +37,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def listed(server: Server, what: str, *arguments: str) -> list[str]:
     """The ids that the command lists."""
+    found = ran(server, what, "ls", "--json", *arguments)
+    assert found.returncode == 0, found.stderr
+    return [each["id"] for each in json.loads(found.stdout)]
+
+
+def ran(server: Server, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**server.environment(), "MUSTER_CLIENT_URL": f"http://127.0.0.1:{server.port}"}
-    ran = subprocess.run(
-        [str(MUSTER), what, "ls", "--json", *arguments],
+    return subprocess.run(
+        [str(MUSTER), *arguments],
         env=environment,
         cwd=server.folder,
         capture_output=True,
@@ -47,8 +53,6 @@ def listed(server: Server, what: str, *arguments: str) -> list[str]:
         timeout=PATIENCE,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr
-    return [each["id"] for each in json.loads(ran.stdout)]
 
 
 @pytest.mark.parametrize("what", ["schedules", "triggers"])
@@ -81,3 +85,12 @@ def test_a_command_is_listed_and_shown(server: Server) -> None:
     )
     assert json.loads(shown.stdout)["commandPayload"] == {"type": "DO"}
     assert listed(server, "commands", "--status", "TIMEOUT") == []
+
+
+def test_streams_of_the_outbox_are_shown_and_one_that_goes_on_is_not_renewed(server: Server) -> None:
+    assert len(listed(server, "outbox", "--topic", "commands")) == 1
+    shown = ran(server, "outbox", "streams", "--json")
+    assert [each["stream"] for each in json.loads(shown.stdout)] == ["executions", "watch"]
+    refused = ran(server, "outbox", "renew", "executions", "--reason", "why not")
+    assert refused.returncode != 0
+    assert "has not stopped" in refused.stderr

@@ -25,7 +25,7 @@ from muster.engine.control import Control
 from muster.engine.following import Following
 from muster.engine.instances import Instances
 from muster.engine.letters import DeadLetters
-from muster.engine.outbox import OutboxRecords
+from muster.engine.outbox import OutboxRecords, Renewal
 from muster.engine.schedules import Scheduling
 from muster.engine.triggering import Triggering
 from muster.kit.changes import Changes
@@ -118,6 +118,7 @@ class Parts:
     bus: Publisher
     intake: Intake
     outbox: OutboxRecords
+    renewal: Renewal
     triggers: TriggerLibrary
     triggering: Triggering
     watched: Watched

@@ -61,6 +61,7 @@ from muster.store.deliveries import DeliveryRepository
 from muster.store.event_wait_records import EventWaitRepository
 from muster.store.instances import InstanceRepository
 from muster.store.outbox_lists import OutboxLists
+from muster.store.outbox_renewal import StreamRenewal
 from muster.store.sightings import ExecutionSightings
 
 
@@ -161,6 +162,7 @@ async def opened(
             bus=ground.bus,
             intake=watching.intake,
             outbox=OutboxLists(database),
+            renewal=StreamRenewal(database, ground.written.tell),
             commands=CommandLists(database),
             triggers=definitions.triggers,
             triggering=incoming.triggering,

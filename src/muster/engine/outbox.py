@@ -121,3 +121,16 @@ class OutboxRecords(Protocol):
         ...
 
     async def streams(self) -> Sequence[StreamState]: ...
+
+
+class NotStopped(Exception):
+    """The stream goes on by itself: there is nothing to put right."""
+
+
+class Renewal(Protocol):
+    """For a person who has looked at why a stream stopped."""
+
+    async def renew(self, stream: Stream, actor: str, reason: str) -> StreamState:
+        """Begin anew: what is not marked as published is published, whatever the bus has. Raises
+        `NotStopped`; nothing was changed then."""
+        ...

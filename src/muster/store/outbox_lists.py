@@ -56,7 +56,7 @@ class OutboxLists:
         )
 
     async def streams(self) -> Sequence[StreamState]:
-        return await self._database.read(_streams)
+        return await self._database.read(stream_states)
 
     async def waiting(self) -> Mapping[str, tuple[int, timedelta]]:
         """How many messages of each stream wait, and how long the oldest has."""
@@ -68,7 +68,7 @@ class OutboxLists:
         return await self._database.read(work)
 
 
-def _streams(connection: Connection) -> list[StreamState]:
+def stream_states(connection: Connection) -> list[StreamState]:
     waiting = {row.stream: row for row in connection.execute(PENDING)}
     known = {row.stream: row for row in connection.execute(select(outbox_stream))}
     at = now(connection)

@@ -17,6 +17,7 @@ from muster.app.cli.ingesting import ingest
 from muster.app.cli.instances import instances
 from muster.app.cli.monitor import monitor
 from muster.app.cli.operating import config, doctor, migrate
+from muster.app.cli.outbox import outbox
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.publishing import publish
 from muster.app.cli.records import node_types, tokens, workflows
@@ -65,6 +66,7 @@ app.add_typer(schedules, name="schedules")
 app.add_typer(waits, name="waits")
 app.add_typer(tasks, name="tasks")
 app.add_typer(commands, name="commands")
+app.add_typer(outbox, name="outbox")
 app.add_typer(triggers, name="triggers")
 app.add_typer(letters, name="dead-letters")
 app.add_typer(alerts, name="alerts")

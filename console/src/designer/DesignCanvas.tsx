@@ -24,6 +24,7 @@ export const DRAGGED = 'application/x-muster-node';
 
 export type Selection =
   | { readonly kind: 'none' }
+  | { readonly kind: 'flow' }
   | { readonly kind: 'node'; readonly id: string }
   | { readonly kind: 'edge'; readonly index: number };
 

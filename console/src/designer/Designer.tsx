@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from 'r
 import { useLocation } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
-import { type Edit, freshId } from '../graph/edit';
+import type { Edit } from '../graph/edit';
 import { EMPTY, type Flow, isObject, type JsonObject } from '../graph/flow';
 import type { Place } from '../graph/layout';
 import { readFlow } from '../graph/read';
@@ -21,6 +21,7 @@ import { Drawer } from './Drawer';
 import { EdgePanel } from './EdgePanel';
 import { Sample } from './ExpressionInput';
 import { EXAMPLE } from './examples';
+import { FlowPanel } from './FlowPanel';
 import { stepped } from './history';
 import { NodePanel } from './NodePanel';
 import { SaveDialog } from './SaveDialog';
@@ -28,6 +29,7 @@ import { TextTab } from './TextTab';
 import { TypeDialog, TypePalette } from './TypePicker';
 import { usePlaces } from './usePlaces';
 import { useProblems } from './useProblems';
+import { madeNode, useTemplates } from './useTemplates';
 
 type Whole = Schemas['WorkflowWhole'];
 
@@ -74,13 +76,14 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
   const { fitView } = useReactFlow();
   const mayEdit = useMay('editor');
   const problems = useProblems(flow);
+  const templates = useTemplates();
   const dirty = flow !== kept;
   const edit = useCallback((each: Edit) => step(each), []);
   const chosen =
     selection.kind === 'node' ? (flow.nodes.find((node) => node.id === selection.id) ?? null) : null;
 
   const add = (type: string, at?: Place) => {
-    const node = { id: freshId(flow, type), type, config: {}, rest: {} };
+    const node = madeNode(flow, type, templates);
     const after = at ? undefined : chosen;
     edit({ kind: 'add', nodes: [node], edges: after ? [{ from: after.id, to: node.id, type: 'goto' }] : [] });
     if (at) move(new Map([...moved, [node.id, at]]));
@@ -170,6 +173,19 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
             >
               <Icon name="layout" />
             </button>
+            <button
+              type="button"
+              className="icon-button"
+              title="About the workflow"
+              aria-label="About the workflow"
+              aria-pressed={selection.kind === 'flow'}
+              onClick={() => {
+                setTab('canvas');
+                select({ kind: selection.kind === 'flow' ? 'none' : 'flow' });
+              }}
+            >
+              <Icon name="cog" />
+            </button>
             {workflow?.activeVersion && (
               <button type="button" className="button" onClick={() => ask('run')}>
                 Run
@@ -192,7 +208,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
           </div>
         </header>
         <div className="designer-body">
-          {tab === 'canvas' && mayEdit && <TypePalette add={add} />}
+          {tab === 'canvas' && mayEdit && <TypePalette add={add} templates={templates} />}
           <section className="designer-middle" aria-label={tab === 'canvas' ? 'Canvas' : 'Text'}>
             {tab === 'canvas' ? (
               <>
@@ -230,8 +246,9 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
               setSample={setSample}
             />
           </section>
-          {tab === 'canvas' && (chosen || selection.kind === 'edge') && (
+          {tab === 'canvas' && (chosen || selection.kind === 'edge' || selection.kind === 'flow') && (
             <aside className="designer-side" aria-label="Properties">
+              {selection.kind === 'flow' && <FlowPanel flow={flow} edit={edit} />}
               {chosen && (
                 <NodePanel
                   key={chosen.id}

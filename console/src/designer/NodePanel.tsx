@@ -57,6 +57,12 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
         </Tabs.List>
         <Tabs.Content value="config" tabIndex={-1}>
           <Names node={node} flow={flow} edit={edit} renamed={renamed} />
+          {node.rest.nodeTemplateId !== undefined && (
+            <p className="note">
+              It follows the template <strong>{String(node.rest.nodeTemplateId)}</strong>. What is set here
+              goes before what stands there.
+            </p>
+          )}
           {type && type.name.toUpperCase() === 'WAIT_EVENTS' ? (
             <WaitPanel schema={type.schema as Schema} value={node.config} change={configure} />
           ) : (
@@ -69,11 +75,6 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
                 change={configure}
               />
             )
-          )}
-          {!type && node.rest.nodeTemplateId !== undefined && (
-            <p className="note">
-              It follows the template {String(node.rest.nodeTemplateId)}. What it changes is under JSON.
-            </p>
           )}
         </Tabs.Content>
         <Tabs.Content value="errors" tabIndex={-1}>

@@ -5,6 +5,7 @@ import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
 import { type Offer, Picker } from '../ui/Picker';
 import { DRAGGED } from './DesignCanvas';
+import { type Template, templated } from './useTemplates';
 
 const ORDER = ['Start', 'Logic', 'Integration', 'People', 'Data'];
 
@@ -23,11 +24,19 @@ function place(category: string): number {
   return at < 0 ? ORDER.length : at;
 }
 
+interface PaletteProps {
+  readonly add: (what: string) => void;
+  readonly templates: readonly Template[];
+}
+
 /** The palette at the left: searched, dragged from, or clicked. */
-export function TypePalette({ add }: { add: (type: string) => void }) {
+export function TypePalette({ add, templates }: PaletteProps) {
   const { all } = useNodeTypes();
   const [text, type] = useState('');
   const groups = useMemo(() => grouped(all, text), [all, text]);
+  const fitting = templates.filter((each) =>
+    `${each.name} ${each.id}`.toLowerCase().includes(text.trim().toLowerCase()),
+  );
   return (
     <aside className="type-palette" aria-label="Node types">
       <input
@@ -43,29 +52,64 @@ export function TypePalette({ add }: { add: (type: string) => void }) {
           <section key={category} data-category={category}>
             <h3>{category}</h3>
             {types.map((each) => (
-              <button
+              <Draggable
                 key={each.name}
-                type="button"
-                className="type"
-                draggable
-                title={each.description}
-                onDragStart={(event) => {
-                  event.dataTransfer.setData(DRAGGED, each.name);
-                  event.dataTransfer.effectAllowed = 'copy';
-                }}
-                onClick={() => add(each.name)}
-              >
-                <span className="node-icon">
-                  <Icon name={iconOf(each.name)} />
-                </span>
-                {each.title}
-              </button>
+                what={each.name}
+                title={each.title}
+                says={each.description}
+                icon={each.name}
+                add={add}
+              />
             ))}
           </section>
         ))}
-        {groups.length === 0 && <p className="quiet">No type is called that.</p>}
+        {fitting.length > 0 && (
+          <section data-category="Templates" aria-label="Templates">
+            <h3>Templates</h3>
+            {fitting.map((each) => (
+              <Draggable
+                key={each.id}
+                what={templated(each)}
+                title={each.name}
+                says={`${each.nodeType}, as the template ${each.id} says`}
+                icon={each.nodeType}
+                add={add}
+              />
+            ))}
+          </section>
+        )}
+        {groups.length + fitting.length === 0 && <p className="quiet">No type is called that.</p>}
       </div>
     </aside>
+  );
+}
+
+interface DraggableProps {
+  readonly what: string;
+  readonly title: string;
+  readonly says: string;
+  readonly icon: string;
+  readonly add: (what: string) => void;
+}
+
+function Draggable({ what, title, says, icon, add }: DraggableProps) {
+  return (
+    <button
+      type="button"
+      className="type"
+      draggable
+      title={says}
+      onDragStart={(event) => {
+        event.dataTransfer.setData(DRAGGED, what);
+        event.dataTransfer.effectAllowed = 'copy';
+      }}
+      onClick={() => add(what)}
+    >
+      <span className="node-icon">
+        <Icon name={iconOf(icon)} />
+      </span>
+      {title}
+    </button>
   );
 }
 

@@ -9,7 +9,7 @@ export type Edit =
   | { readonly kind: 'configure'; readonly id: string; readonly config: JsonObject }
   | { readonly kind: 'settle'; readonly id: string; readonly rest: JsonObject }
   | { readonly kind: 'rename'; readonly id: string; readonly to: string }
-  | { readonly kind: 'head'; readonly head: JsonObject }
+  | { readonly kind: 'head'; readonly head: JsonObject; readonly rest?: JsonObject }
   | { readonly kind: 'replace'; readonly flow: Flow };
 
 export function apply(flow: Flow, edit: Edit): Flow {
@@ -29,7 +29,7 @@ export function apply(flow: Flow, edit: Edit): Flow {
     case 'rename':
       return renamed(flow, edit.id, edit.to);
     case 'head':
-      return { ...flow, head: edit.head };
+      return { ...flow, head: edit.head, rest: edit.rest ?? flow.rest };
     case 'replace':
       return edit.flow;
   }

@@ -27,6 +27,9 @@ BOARDS = "tests/contract/test_wallboard.py"
 PUBLISHING = "tests/contract/test_publishing.py"
 PUBLISHING_FAULTS = "tests/contract/test_publishing_faults.py"
 ON_KAFKA = "tests/contract/test_kafka_publishing.py"
+SPANS = "tests/contract/test_spans.py"
+CARRIED_TRACES = "tests/contract/test_carried_traces.py"
+SENT_TRACES = "tests/unit/nodes/test_traces_sent_along.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -1004,5 +1007,40 @@ MUTANTS = [
         "for row in [*rows, *_rows(connection, _at(wanted, oldest))]",
         "for row in rows",
         f"{BOARDS} running_total and sqlite",
+    ),
+    Mutant(
+        "the trace of an execution that is taken over",
+        "store/claims.py",
+        "        trace=row.trace_parent,\n",
+        "",
+        f"{CARRIED_TRACES} another_instance and sqlite",
+    ),
+    Mutant(
+        "the trace of a child",
+        "nodes/sub_workflow.py",
+        "            trace=call.traceparent,\n",
+        "",
+        f"{CARRIED_TRACES} a_child and sqlite",
+    ),
+    Mutant(
+        "a span is told when it is over",
+        "engine/spans.py",
+        "row.completed_at is not None and row.status in OVER and",
+        "row.completed_at is not None and",
+        f"{SPANS} attempts_are_one_span",
+    ),
+    Mutant(
+        "what is not sampled is not told",
+        "engine/spans.py",
+        "        if not self._tracer.records(trace):\n            return\n",
+        "",
+        f"{SPANS} not_sampled",
+    ),
+    Mutant(
+        "a trace that an author names",
+        "nodes/rest_request.py",
+        "call.traceparent is not None and TRACE_PARENT not in given",
+        "call.traceparent is not None",
+        f"{SENT_TRACES} author_names",
     ),
 ]

@@ -18,6 +18,7 @@ from stand_ins.otlp_receiver import Receiver, receiver
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 HEADERS = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
+OTHER, SENDER = "11111111111111111111111111111111", "2222222222222222"
 SECRET = "hunter2-in-a-body"
 
 
@@ -96,11 +97,13 @@ async def test_a_trace_goes_through_a_call_a_callback_and_another_instance(
         async with opened(of("two")) as two, client_of(two) as client:
             ids = {"execution_id": execution, "correlation_id": wait["correlationId"]}
             answered = await client.post(
-                "/api/internal/callbacks/external-service", json={**ids, "card": SECRET}
+                "/api/internal/callbacks/external-service",
+                json={**ids, "card": SECRET},
+                headers={"traceparent": f"00-{OTHER}-{SENDER}-01"},
             )
             assert answered.json()["accepted"] is True
             await is_so(client, execution, "COMPLETED")
-            spans = await collector.named("order", "ask", "wait", "tell")
+            spans = await collector.named("order", "ask", "wait", "tell", "receive api_response")
     assert {span.trace for span in spans.values()} == {TRACE}
     assert spans["order"].parent == CALLER
     assert {spans[name].parent for name in ("ask", "wait", "tell")} == {spans["order"].id}
@@ -109,6 +112,9 @@ async def test_a_trace_goes_through_a_call_a_callback_and_another_instance(
         "wait": "two",
         "tell": "two",
     }
+    received = spans["receive api_response"]
+    assert (received.parent, received.links) == (spans["wait"].id, [(OTHER, SENDER)])
+    assert received.attributes["muster.wait.completed"] is True
     sent = {asked.target: asked.header("traceparent") for asked in far.asked}
     assert sent == {
         "/ask": f"00-{TRACE}-{spans['ask'].id}-01",

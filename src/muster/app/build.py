@@ -123,7 +123,7 @@ async def opened(
         if ground.has_engine:
             await stack.enter_async_context(checking_itself(database, registry))
         incoming = await stack.enter_async_context(
-            taking_in(ground, definitions, engine, event_waits, wait_metrics, commands)
+            taking_in(ground, definitions, engine, event_waits, wait_metrics, commands, tracer)
         )
         watching = await stack.enter_async_context(opened_watching(ground))
         await stack.enter_async_context(publishing(ground, commands.senders))

@@ -15,11 +15,13 @@ from muster.engine.consuming import Consumer
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
 from muster.engine.taker import Taker
+from muster.engine.tracing import Tracer
 from muster.kit.loop import Loop
-from muster.nodes.command_replies import ReplyMessages
+from muster.nodes.command_replies import Replies, ReplyMessages
 from muster.nodes.commanding import CommandNode
 from muster.nodes.compensating import CompensatingCommand
 from muster.nodes.message_schemas import MessageSchemas
+from muster.nodes.traced import TracedReplies
 from muster.store.command_replies import ReplyRepository
 from muster.store.command_sending import CommandSenders, RefusedCommands, SentCommandRepository
 
@@ -48,12 +50,18 @@ def commands_of(ground: Ground, schemas: MessageSchemas) -> Commands:
 
 @asynccontextmanager
 async def receiving_replies(
-    ground: Ground, commands: Commands, taker: Taker, look_now: Callable[[], None]
+    ground: Ground,
+    commands: Commands,
+    taker: Taker,
+    look_now: Callable[[], None],
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Consumer]:
     """Take replies until the end of the block, if this instance has the role `engine`."""
     kafka = ground.settings.workflow.kafka
     lease = timedelta(seconds=ground.settings.engine.lease)
-    replies = ReplyRepository(ground.database, ground.receipts, lease, taker)
+    replies: Replies = ReplyRepository(ground.database, ground.receipts, lease, taker)
+    if tracer is not None:
+        replies = TracedReplies(replies, tracer, ground.clock)
     messages = ReplyMessages(replies, commands.schemas, commands.metrics, look_now)
 
     async def always() -> Collection[str]:

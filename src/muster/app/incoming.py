@@ -13,9 +13,11 @@ from muster.app.event_waits import meeting
 from muster.app.ground import Ground
 from muster.app.wait_metrics import WaitMetrics, counting_waits
 from muster.engine.message_triggers import MessageTriggers
+from muster.engine.tracing import Tracer
 from muster.engine.triggering import Triggering
 from muster.nodes.event_messages import WaitMessages
 from muster.nodes.event_waiting import EventWaiting
+from muster.nodes.traced import TracedWaits
 from muster.store.applying import Applying
 from muster.store.business_keys import BusinessKeys
 from muster.store.event_wait_lists import EventWaitLists
@@ -39,6 +41,7 @@ async def taking_in(
     event_waits: EventWaitRepository,
     wait_metrics: WaitMetrics,
     commands: Commands,
+    tracer: Tracer | None = None,
 ) -> AsyncIterator[Incoming]:
     """Deal with what comes until the end of the block."""
     database, look_now = ground.database, engine.control.look_now
@@ -46,7 +49,7 @@ async def taking_in(
     lists, startables = EventWaitLists(database), definitions.startables
     triggering = Triggering(startables, engine.control, TriggerMetrics(ground.registry).told)
     waiting = EventWaiting(
-        event_waits,
+        event_waits if tracer is None else TracedWaits(event_waits, tracer, ground.clock),
         lists,
         Applying(database, instance_id),
         engine.actions.retry,
@@ -77,7 +80,9 @@ async def taking_in(
                 ground.lookout,
             )
         )
-        replies = await stack.enter_async_context(receiving_replies(ground, commands, engine.taker, look_now))
+        replies = await stack.enter_async_context(
+            receiving_replies(ground, commands, engine.taker, look_now, tracer)
+        )
 
         def retire() -> None:
             consumer.retire()

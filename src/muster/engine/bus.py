@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol, TypeAlias
 
+from muster.kit.traceparent import HEADER as TRACE_PARENT
+from muster.kit.traceparent import kept_traceparent
+
 # Names and values, in their order; a name may come more than once.
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 
@@ -66,6 +69,12 @@ class Message:
         wanted = name.casefold()
         found = [value for each, value in self.headers if each.casefold() == wanted]
         return found[-1] if found else None
+
+
+def trace_of(message: Message) -> str | None:
+    """The `traceparent` that a message came with."""
+    found = message.header(TRACE_PARENT)
+    return None if found is None else kept_traceparent(found.decode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from muster.engine.tracing import Waiter
 from muster.model.json import Json, JsonObject
 
 CORRELATION_ID = "X-Correlation-ID"
@@ -108,12 +109,13 @@ class Received(StrEnum):
 
 class Reception(NamedTuple):
     """What became of a reply to a command on this topic, and how long it took from its being sent.
-    `is_taken_up`: its execution goes on already."""
+    `is_taken_up`: its execution goes on already. `waiter` is whose command it was."""
 
     received: Received
     command_topic: str = ""
     latency: timedelta | None = None
     is_taken_up: bool = False
+    waiter: Waiter | None = None
 
 
 def received_by(status: CommandStatus, has_reply: bool, expects_on: str, topic: str) -> Received:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, assert_never
 
+from muster.engine.tracing import Waiter
 from muster.expr import ExpressionError, Scope, compile_condition, to_boolean
 from muster.expr.errors import ExpressionSyntaxError
 from muster.expr.paths import plain_path
@@ -133,7 +134,7 @@ class Arrived:
     """Something that came from outside, for whoever it names. `name` says which event it is, if the sender
     does; `key`: it was matched by a business value, and the two ids say nothing. `by_hand`: a person says
     that it is the event of this name, whatever its place and the filter say. `is_unreadable`: nobody can tell
-    what it says, and `data` is how it begins."""
+    what it says, and `data` is how it begins. `trace` is the `traceparent` that it came with."""
 
     source: Source
     execution_id: str
@@ -144,6 +145,7 @@ class Arrived:
     key: str | None = None
     by_hand: bool = False
     is_unreadable: bool = False
+    trace: str | None = None
 
 
 class Refusal(StrEnum):
@@ -171,11 +173,12 @@ class NearMiss(StrEnum):
 
 class Accepted(NamedTuple):
     """It was stored under this name; with it the wait is complete, or not. `is_taken_up`: its execution goes
-    on already, and nobody has to look for it."""
+    on already, and nobody has to look for it. `waiter` is whose wait it is, where anybody knows."""
 
     name: str
     completes: bool
     is_taken_up: bool = False
+    waiter: Waiter | None = None
 
 
 class Refused(NamedTuple):

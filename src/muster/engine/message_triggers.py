@@ -11,12 +11,10 @@ from datetime import timedelta
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
-from muster.engine.bus import Batch, Message, Rejected
+from muster.engine.bus import Batch, Message, Rejected, trace_of
 from muster.engine.payloads import context_of, event_id_of, payload_of
 from muster.engine.triggering import Event, Startable, Startables, Triggering
 from muster.kit.clock import Clock
-from muster.kit.traceparent import HEADER as TRACE_PARENT
-from muster.kit.traceparent import kept_traceparent
 from muster.model.json import Json
 from muster.model.problems import AuthorError
 from muster.model.trigger import TriggerType
@@ -102,12 +100,6 @@ def event_of(message: Message, clock: Clock) -> Event:
         received_at=clock.now(),
         trace=trace_of(message),
     )
-
-
-def trace_of(message: Message) -> str | None:
-    """The `traceparent` that a message came with."""
-    found = message.header(TRACE_PARENT)
-    return None if found is None else kept_traceparent(found.decode(errors="replace"))
 
 
 def _first(message: Message, names: Sequence[str]) -> str | None:

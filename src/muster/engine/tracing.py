@@ -27,6 +27,15 @@ class Trace(NamedTuple):
     parent: TraceParent | None
 
 
+class Waiter(NamedTuple):
+    """Who waits: a visit of an execution, and the `traceparent` that this was started with."""
+
+    execution_id: str
+    node: str
+    visit: int
+    trace: str | None
+
+
 class Span(NamedTuple):
     """Something that is over. `attributes` tell which one it is of many, and never what is in it; `error` is
     a kind of failure; `linked` is a span of another trace that this one follows from."""

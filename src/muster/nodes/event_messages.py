@@ -8,7 +8,7 @@ from typing import Protocol
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
-from muster.engine.bus import Batch, Message, Rejected
+from muster.engine.bus import Batch, Message, Rejected, trace_of
 from muster.engine.event_waits import (
     Arrived,
     KeyedEvent,
@@ -116,7 +116,8 @@ def events_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> It
             log.debug("message %s lacks an id, and is no wait's event", message.name)
         elif (execution, correlation) not in seen:
             seen.add((execution, correlation))
-            yield Arrived(Source.KAFKA, execution, correlation, data, message.topic)
+            trace = trace_of(message)
+            yield Arrived(Source.KAFKA, execution, correlation, data, message.topic, trace=trace)
 
 
 def unreadable(message: Message) -> Iterator[Arrived]:

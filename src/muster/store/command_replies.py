@@ -24,6 +24,7 @@ from muster.engine.commands import (
 from muster.engine.owned import OwnedExecution
 from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
+from muster.engine.tracing import Waiter
 from muster.model.json import JsonObject
 from muster.nodes.command_replies import Expecting, ReplyTopic
 from muster.store.answers import Answer
@@ -58,6 +59,7 @@ class _Held:
     """A command that is locked, and the reply that this batch has for it."""
 
     row: Row[Any]
+    trace: str | None = None
     reply: Reply | None = None
     received: Received | None = None
 
@@ -67,7 +69,9 @@ class _Held:
         if verdict in (Received.ACCEPTED, Received.LATE):
             self.reply, self.received = reply, verdict
         took = None if self.row.sent_at is None else at - self.row.sent_at
-        return Reception(verdict, self.row.command_topic, took)
+        row = self.row
+        waiter = Waiter(row.workflow_instance_id, row.step_id, row.visit, self.trace)
+        return Reception(verdict, row.command_topic, took, waiter=waiter)
 
 
 class Brought(NamedTuple):
@@ -126,9 +130,11 @@ def _locked(connection: Connection, correlations: Collection[str]) -> dict[str, 
     found = set(connection.scalars(select(K.workflow_instance_id).where(wanted)))
     if not found:
         return {}
-    lock_reached(connection, found, ("id", "status"))
+    reached = lock_reached(connection, found, ("id", "status", "trace_parent"))
     chosen = HELD.where(wanted).order_by(K.id).with_for_update()
-    return {row.correlation_id: _Held(row) for row in connection.execute(chosen)}
+    traces = {execution: row.trace_parent for execution, row in reached.items()}
+    rows = connection.execute(chosen)
+    return {row.correlation_id: _Held(row, traces.get(row.workflow_instance_id)) for row in rows}
 
 
 def _row(held: _Held, at: datetime) -> dict[str, object]:

@@ -23,6 +23,7 @@ from muster.engine.event_waits import (
     needed,
     receive,
 )
+from muster.engine.tracing import Waiter
 from muster.model.json import Json, JsonObject
 from muster.store.among import Among, run_among
 from muster.store.answers import Answer, give
@@ -38,7 +39,7 @@ from muster.store.types import is_storable
 
 E = workflow_execution.c
 UNKNOWN = Refused(Refusal.NOT_WAITING)
-FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id, E.status).join(
+FOUND: Select[Any] = select(W.id, W.execution_id, W.correlation_id, E.status, E.trace_parent).join(
     workflow_execution, E.id == W.execution_id
 )
 BY_CORRELATION = Among(W.correlation_id, lambda named: FOUND.where(named))
@@ -76,6 +77,7 @@ class _Held:
     state: WaitState
     events: dict[str, Json]
     near_misses: int
+    trace: str | None
     is_stored: bool = False
     completes: bool = False
     missed: list[Missed] = field(default_factory=list)
@@ -85,8 +87,9 @@ class _Held:
         if isinstance(verdict, Accepted):
             self.is_stored, self.completes = True, self.completes or verdict.completes
             self.events[verdict.name] = _known(verdict.name, event, at)
-        else:
-            self._miss(event, verdict)
+            row = self.row
+            return verdict._replace(waiter=Waiter(row.execution_id, row.node_id, row.visit, self.trace))
+        self._miss(event, verdict)
         return verdict
 
     def _miss(self, event: Arrived, refused: Refused) -> None:
@@ -165,7 +168,11 @@ def _locked(connection: Connection, waits: Sequence[Row[Any]]) -> dict[str, _Hel
     rows = run_among(connection, HELD, {wait.id for wait in waits}).all()
     # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
     connection.info[CLOCK] = max((row.clock for row in rows), default=None)
-    return {row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses) for row in rows}
+    traces = {wait.id: wait.trace_parent for wait in waits}
+    return {
+        row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses, traces[row.id])
+        for row in rows
+    }
 
 
 def _known(name: str, event: Arrived, at: datetime) -> JsonObject:

@@ -12,6 +12,7 @@ from muster.api.guard import CountedInVain, charge_in_vain
 from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused
 from muster.api.reading import read_value
+from muster.api.tracing import current
 from muster.api.wait_shapes import CallbackAnswer
 from muster.engine.event_waits import Accepted, Arrived, Source
 from muster.engine.payloads import context_of
@@ -58,7 +59,12 @@ async def call_back(request: Request, parts: Given) -> Response:
     body = await _body(request, parts) if await request.body() else None
     ids = {name: _found(request, body, name) for name in (CORRELATION, EXECUTION)}
     event = Arrived(
-        Source.CALLBACK, ids[EXECUTION], ids[CORRELATION], body, name=_given(request, body, EVENT)
+        Source.CALLBACK,
+        ids[EXECUTION],
+        ids[CORRELATION],
+        body,
+        name=_given(request, body, EVENT),
+        trace=current.get().traceparent,
     )
     [verdict] = await parts.waiting.receive([event])
     if isinstance(verdict, Accepted):

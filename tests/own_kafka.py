@@ -1,72 +1,103 @@
-"""A Kafka of one's own: killed, and started again on the same data and port."""
+"""A Kafka of one's own: one broker, or three of which one may go."""
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
+from own_service import OwnService, service_home, service_kinds
 from ports import free_port
-from services_for_tests import installed, missing
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
-
-import service_kinds
-
-START_SECONDS = 240.0
 
 
-class OwnKafka:
+class OwnKafka(OwnService):
     def __init__(self, home: Path) -> None:
-        self._kind = service_kinds.Kafka()
-        self._home, self._port = home, free_port()
-        self._process: subprocess.Popen[bytes] | None = None
-        self.bootstrap = self._kind.exports(self._port)["TEST_KAFKA_BOOTSTRAP"]
+        super().__init__(service_kinds.Kafka(), home)
 
-    def prepare(self) -> None:
-        data = self._home / "data"
-        data.mkdir()
-        if os.getuid() == 0:
-            shutil.chown(data, self._kind.user)
-        self._kind.prepare(self._home)
-
-    def start(self) -> None:
-        command = service_kinds.as_user(self._kind.user, self._kind.command(self._home, self._port))
-        with (self._home / "service.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                command, cwd=self._home / "data", stdout=log, stderr=log, start_new_session=True
-            )
-        until = time.monotonic() + START_SECONDS
-        while not self._kind.is_ready(self._port):
-            assert self._process.poll() is None, (self._home / "service.log").read_text()[-2000:]
-            assert time.monotonic() < until, "Kafka is not ready"
-            time.sleep(0.1)
-
-    def kill(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait(60)
-            self._process = None
+    @property
+    def bootstrap(self) -> str:
+        return self.address
 
 
 @contextmanager
 def own_kafka() -> Iterator[OwnKafka]:
     """Running while the block runs. Skips the test where Kafka is not installed."""
-    installed("kafka")
-    if not service_kinds.Kafka().is_installed():
-        missing("kafka")
-    home = Path(tempfile.mkdtemp(prefix="muster-kafka-"))
-    home.chmod(0o755)  # the server runs as another user
-    found = OwnKafka(home)
-    try:
-        found.prepare()
-        found.start()
-        yield found
-    finally:
-        found.kill()
-        shutil.rmtree(home)
+    with service_home(service_kinds.Kafka()) as home:
+        found = OwnKafka(home / "broker")
+        try:
+            found.prepare()
+            found.start()
+            yield found
+        finally:
+            found.kill()
+
+
+@dataclass(frozen=True)
+class OneOfThree(service_kinds.Kafka):
+    """A broker whose topics have a copy on each of three, and need two for whatever is written."""
+
+    node: int = 1
+    controllers: tuple[int, ...] = ()
+
+    def _settings(self, home: Path, port: int) -> Path:
+        voters = [f"{node}@127.0.0.1:{each}" for node, each in enumerate(self.controllers, 1)]
+        copies, needed = len(self.controllers), len(self.controllers) - 1
+        own = {
+            "node.id": self.node,
+            "controller.quorum.voters": ",".join(voters),
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{self._controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "log.dirs": str(home / "data" / "log"),
+            "default.replication.factor": copies,
+            "min.insync.replicas": needed,
+            "offsets.topic.replication.factor": copies,
+            "transaction.state.log.replication.factor": copies,
+            "transaction.state.log.min.isr": needed,
+            # Who is gone is missed soon, as nobody else is on this machine's loopback.
+            "broker.session.timeout.ms": 3000,
+            "replica.lag.time.max.ms": 5000,
+        }
+        settings = home / "server.properties"
+        lines = [f"{name}={value}\n" for name, value in own.items()]
+        settings.write_text((self.source / "server.properties").read_text() + "".join(lines))
+        return settings
+
+    @property
+    def _controller(self) -> int:
+        return self.controllers[self.node - 1]
+
+
+class ThreeBrokers:
+    """`brokers` are by their node's number, from 1."""
+
+    def __init__(self, home: Path) -> None:
+        controllers = tuple(free_port() for _ in range(3))
+        self.brokers = {
+            node: OwnService(OneOfThree(node=node, controllers=controllers), home / str(node))
+            for node in (1, 2, 3)
+        }
+        self.bootstrap = ",".join(broker.address for broker in self.brokers.values())
+
+    def start(self) -> None:
+        """All at once: none is ready before it has company."""
+        each: Sequence[OwnService] = [*self.brokers.values()]
+        for broker in each:
+            broker.prepare()
+            broker.launch()
+        for broker in each:
+            broker.wait()
+
+    def kill(self) -> None:
+        for broker in self.brokers.values():
+            broker.kill()
+
+
+@contextmanager
+def three_brokers() -> Iterator[ThreeBrokers]:
+    """Running while the block runs. Skips the test where Kafka is not installed."""
+    with service_home(service_kinds.Kafka()) as home:
+        found = ThreeBrokers(home)
+        try:
+            found.start()
+            yield found
+        finally:
+            found.kill()

@@ -26,7 +26,6 @@ export interface CardData extends Record<string, unknown> {
   readonly errors: number;
   readonly warnings: number;
   readonly fate?: Fate | undefined;
-  readonly ports: readonly string[];
   readonly editable: boolean;
 }
 

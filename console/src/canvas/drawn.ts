@@ -41,14 +41,13 @@ export function drawnNodes({ flow, places, types, problems, fates, editable }: D
         errors: wrong?.errors ?? 0,
         warnings: wrong?.warnings ?? 0,
         fate: fates?.get(node.id),
-        ports: [],
         editable,
       },
     };
   });
 }
 
-export function drawnEdges({ flow, fates, editable }: Drawing): Edge[] {
+export function drawnEdges({ flow, fates, editable }: Pick<Drawing, 'flow' | 'fates' | 'editable'>): Edge[] {
   return flow.edges.map((edge, index) => {
     const walked = fates?.has(edge.from) && fates.has(edge.to);
     return {

@@ -45,7 +45,8 @@ export function DesignCanvas(props: Props) {
   const { flow, edit, problems, moved, selection, select, editable } = props;
   const types = useNodeTypes();
   const { screenToFlowPosition } = useReactFlow();
-  const places = useMemo(() => new Map([...layOut(flow), ...moved]), [flow, moved]);
+  const arranged = useMemo(() => layOut(flow), [flow]);
+  const places = useMemo(() => new Map([...arranged, ...moved]), [arranged, moved]);
   const drawing = useMemo(
     () => ({ flow, places, types: types.byName, problems, editable }),
     [flow, places, types.byName, problems, editable],
@@ -57,19 +58,18 @@ export function DesignCanvas(props: Props) {
   useEffect(() => {
     setNodes((before) => {
       const marked = new Set(before.filter((node) => node.selected).map((node) => node.id));
-      return drawnNodes(drawing).map((node) => ({
-        ...node,
-        selected: node.id === chosen || (marked.size > 1 && marked.has(node.id)),
-      }));
+      const there = new Map(before.map((node) => [node.id, node]));
+      return drawnNodes(drawing).map((node) => {
+        const selected = node.id === chosen || (marked.size > 1 && marked.has(node.id));
+        return keptWhereSame(there.get(node.id), { ...node, selected });
+      });
     });
   }, [drawing, chosen]);
+  const drawn = useMemo(() => drawnEdges({ flow, editable }), [flow, editable]);
+  const chosenEdge = selection.kind === 'edge' ? selection.index : null;
   const edges = useMemo(
-    () =>
-      drawnEdges(drawing).map((edge, index) => ({
-        ...edge,
-        selected: selection.kind === 'edge' && selection.index === index,
-      })),
-    [drawing, selection],
+    () => drawn.map((edge, index) => (index === chosenEdge ? { ...edge, selected: true } : edge)),
+    [drawn, chosenEdge],
   );
   const change = (changes: NodeChange<CardNode>[]) => {
     const removed = changes.filter((each) => each.type === 'remove').map((each) => each.id);
@@ -122,6 +122,25 @@ export function DesignCanvas(props: Props) {
       <Controls showInteractive={false} />
       {flow.nodes.length > 12 && <MiniMap pannable zoomable ariaLabel="Overview" />}
     </ReactFlow>
+  );
+}
+
+/** The node as it was, where nothing about it is new: of many, only what changed is drawn again. */
+function keptWhereSame(before: CardNode | undefined, now: CardNode): CardNode {
+  if (!before) return now;
+  const data = isAlike(before.data, now.data) ? before.data : now.data;
+  const same =
+    data === before.data &&
+    isAlike(before.position, now.position) &&
+    before.selected === now.selected &&
+    before.ariaLabel === now.ariaLabel;
+  return same ? before : { ...before, ...now, data };
+}
+
+function isAlike(one: object, other: object): boolean {
+  const [mine, theirs] = [Object.entries(one), Object.entries(other)];
+  return (
+    mine.length === theirs.length && mine.every(([name, value]) => Object.is(value, Reflect.get(other, name)))
   );
 }
 

@@ -163,13 +163,12 @@ function useNews(key: readonly unknown[], rows: readonly Execution[], filtered: 
 }
 
 function patched(data: InfiniteData<PageOf<Execution>>, changed: ReadonlyMap<string, Execution>) {
-  return {
-    ...data,
-    pages: data.pages.map((page) => ({
-      ...page,
-      items: page.items.map((row) => changed.get(row.id) ?? row),
-    })),
-  };
+  const pages = data.pages.map((page) =>
+    page.items.some((row) => changed.has(row.id))
+      ? { ...page, items: page.items.map((row) => changed.get(row.id) ?? row) }
+      : page,
+  );
+  return pages.every((page, index) => page === data.pages[index]) ? data : { ...data, pages };
 }
 
 function Many({

@@ -1,6 +1,11 @@
 """What can be measured about watching."""
 
-from prometheus_client import CollectorRegistry, Counter
+from collections.abc import Mapping
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+LOOK_EVERY = 30.0
 
 
 class WatchMetrics:
@@ -44,3 +49,30 @@ class WatchMetrics:
 
     def abandoned(self, count: int) -> None:
         self._abandoned.inc(count)
+
+
+class Standing(Protocol):
+    async def look(self) -> tuple[int, Mapping[str, int]]:
+        """How many expectations are pending, and how many alerts there are, by state."""
+        ...
+
+
+class StandingGauges:
+    """How things stand, of all instances together."""
+
+    def __init__(self, standing: Standing, registry: CollectorRegistry) -> None:
+        self._standing = standing
+        self._pending = Gauge(
+            "muster_expectations_pending", "Events that are expected by a time.", registry=registry
+        )
+        self._alerts = Gauge(
+            "muster_alerts", "Alerts that are not resolved, by state.", ["state"], registry=registry
+        )
+
+    async def measure(self) -> float:
+        """Look once; when to come again."""
+        pending, alerts = await self._standing.look()
+        self._pending.set(pending)
+        for state, count in alerts.items():
+            self._alerts.labels(state).set(count)
+        return LOOK_EVERY

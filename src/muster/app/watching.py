@@ -10,7 +10,7 @@ from muster.app.bus import TROUBLE
 from muster.app.ground import Ground
 from muster.app.settings import Settings
 from muster.app.watch_keeping import keeping
-from muster.app.watch_metrics import WatchMetrics
+from muster.app.watch_metrics import StandingGauges, WatchMetrics
 from muster.definitions.limits import Limits
 from muster.engine.bus import BusAway, Handler, dead_letter_topic
 from muster.engine.consuming import Consumer
@@ -25,6 +25,7 @@ from muster.store.watch_feed import EventFeed
 from muster.store.watch_presence import IngestPresence
 from muster.store.watch_rules import Rules
 from muster.store.watch_stages import AggregateStage, AlertStage
+from muster.store.watch_standing import WatchStanding
 from muster.store.watch_starts import ExpectedStarts
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
@@ -110,7 +111,8 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
             await stack.enter_async_context(_expecting(ground, ExpectedStarts(database, graphs, stages)))
-        for loop in keeping(ground, stages, _loop):
+        gauges = StandingGauges(WatchStanding(database), ground.registry)
+        for loop in (*keeping(ground, stages, _loop), _loop("what is expected", gauges.measure)):
             await stack.enter_async_context(_running(loop))
 
         def retire() -> None:

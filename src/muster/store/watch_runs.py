@@ -17,6 +17,9 @@ Place = tuple[int, str]
 
 RUN_KEY = ("workflow_version_id", "correlation_key", "run_no")
 NOT_CLEARED = "status <> 'cleared'"
+# Asking the types themselves takes several times as long, and every event reads some.
+SEVERITIES = {each.value: each for each in Severity}
+STATUSES = {each.value: each for each in ExpectationStatus}
 
 
 def hold_latest(connection: Connection, places: Sequence[Place]) -> dict[Place, Run]:
@@ -47,7 +50,7 @@ def run_of(row: Row[Any]) -> Run:
         group_hash=row.group_dim_hash,
         started_at=row.started_at,
         updated_at=row.updated_at,
-        status=Severity(row.status),
+        status=SEVERITIES[row.status],
         last_node=row.last_node_key,
         seq=row.seq,
         finished_at=row.finished_at,
@@ -63,11 +66,11 @@ def expectation_of(row: Row[Any]) -> Expectation:
         source=row.from_node_key,
         target=row.to_node_key,
         due_at=row.due_at,
-        severity=Severity(row.severity),
+        severity=SEVERITIES[row.severity],
         optional=bool(row.optional),
         created_at=row.created_at,
         origin_id=row.origin_id,
-        status=ExpectationStatus(row.status),
+        status=STATUSES[row.status],
         leads=bool(row.leads),
         fired_at=row.fired_at,
         cleared_at=row.cleared_at,

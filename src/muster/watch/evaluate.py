@@ -5,8 +5,10 @@ and applies each before it looks at the next.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from muster.model.watching import (
     AlertReason,
@@ -27,7 +29,7 @@ from muster.watch.own import OwnStep, own_step
 PENDING, FIRED, CLEARED = ExpectationStatus.PENDING, ExpectationStatus.FIRED, ExpectationStatus.CLEARED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Expected:
     """What an event makes due over one edge: `count` events, of which `here_already` came before it."""
 
@@ -37,8 +39,7 @@ class Expected:
     here_already: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What an event does. `clears` are the expectations that it meets; `status` is the event's own; `ends`:
     the run is over with it, once nothing is pending."""
 
@@ -57,7 +58,7 @@ class Outcome:
     # Whether nothing of what was missed at its node is missing any more.
     settles: bool = False
     # By how much what is in flight changes, by node.
-    in_flight: Mapping[str, int] = field(default_factory=dict)
+    in_flight: Mapping[str, int] = MappingProxyType({})
 
 
 def begins_anew(graph: WatchedGraph, run: Run | None, event: Event) -> bool:
@@ -150,8 +151,7 @@ def _expected(
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """Rows that are new or different after a step. What is new may be cleared already."""
 
     created: Sequence[Expectation]

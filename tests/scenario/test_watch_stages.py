@@ -211,3 +211,33 @@ async def test_events_come_by_kafka_and_what_is_none_goes_to_its_own_topic(
         assert json.loads(letter.value or b"") == {"eventType": "X"}
         assert b"correlationKey" in (letter.header("X-Error-Message") or b"")
         await database.close()
+
+
+@pytest.mark.kafka
+async def test_an_execution_of_ours_is_watched_by_way_of_kafka(
+    kafka: tuple[Settings, dict[str, str]],
+) -> None:
+    settings, named = kafka
+    nodes = [{"id": each, "type": "NOOP", "config": {}} for each in ("take", "ship")]
+    routing = [{"type": "goto", "from": "take", "to": "ship", "maxLatencySec": 3600}]
+    orders = {"key": "orders", "name": "Orders", "instituteId": "ACME", "nodes": nodes, "routing": routing}
+    async with (
+        opened(settings) as house,
+        httpx.AsyncClient(transport=httpx.ASGITransport(house.api), base_url="http://127.0.0.1") as client,
+    ):
+        saved = await client.post("/api/workflow", json={"workflow": orders})
+        assert saved.status_code == 201, saved.text
+        begun = await client.post("/api/workflow/execute", json={"key": "orders", "context": {}})
+        execution = begun.json()["executionId"]
+
+        async def finished() -> Any:
+            item = await client.get(f"/items/{execution}")
+            return item.status_code == 200 and item.json()["finishedAt"] and item.json()
+
+        item = await until(finished, every=0.1)
+        assert [each["node"] for each in item["events"]] == ["take", "ship"]
+        assert (item["status"], item["expectations"], item["alerts"]) == ("green", [], [])
+        told = await heard(settings.kafka, [named["events.normalized"]], 2)
+        assert [json.loads(each.value or b"")["eventType"] for each in told] == ["orders.take", "orders.ship"]
+        assert {each.key for each in told} == {execution.encode()}
+        assert {each.header("X-Institute-Id") for each in told} == {b"ACME"}

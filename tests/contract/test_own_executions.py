@@ -23,7 +23,7 @@ from muster.store.outbox import decode_headers
 from muster.store.tables import expectation, outbox_message, workflow
 from muster.watch.envelope import Bounds
 from muster.watch.intake import TopicIntake
-from watch_house import WatchHouse
+from watch_house import WatchHouse, event
 
 TOPIC = "events.raw"
 LONG = 3_600
@@ -216,6 +216,15 @@ async def test_the_events_of_a_tenant_stay_its_own(house: House, watch: WatchHou
     await house.run()  # somebody else's, by its word
     await deliver(watch)
     assert [(run["correlation_key"], run["institute_id"]) for run in await watch.runs()] == [(new.id, "ACME")]
+
+
+async def test_who_says_to_be_us_and_names_no_version_of_ours_harms_nobody(watch: WatchHouse) -> None:
+    await watch.watch()
+    false = [{"workflowVersionId": number, "next": ["b"]} for number in (0, 7, 2**63, True)]
+    posing = [event("TRADE_INGEST", source_system="muster", payload=payload) for payload in false]
+    taken = await watch.take(*posing, event("TRADE_INGEST", "TR9"))
+    assert taken.unmatched == 0
+    assert {run["correlation_key"] for run in await watch.runs()} == {"TR123", "TR9"}
 
 
 def test_the_type_of_an_event_fits_however_long_names_are() -> None:

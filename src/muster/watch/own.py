@@ -9,6 +9,8 @@ from muster.model.watching import Event, Severity, WatchedEdge, WatchedGraph, Wa
 from muster.model.workflow import Definition, Edge, Join, Node
 from muster.watch.graph import read_deadline
 
+LARGEST = 2**63 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class OwnStep:
@@ -25,7 +27,8 @@ def own_step(event: Event) -> OwnStep | None:
     if event.source_system != SOURCE or told is None:
         return None
     version_id, led_to = told.get("workflowVersionId"), told.get("next")
-    if not isinstance(version_id, int) or not isinstance(led_to, list):
+    # Anybody may say that they are us: what names no version that could be is no step.
+    if not isinstance(version_id, int) or not 0 < version_id <= LARGEST or not isinstance(led_to, list):
         return None
     return OwnStep(version_id, frozenset(map(str, led_to)), told.get("ends") is True)
 

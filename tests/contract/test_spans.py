@@ -155,6 +155,25 @@ async def test_attempts_are_one_span(traced: Traced) -> None:
     assert span.status.status_code is StatusCode.UNSET
 
 
+async def test_undoing_is_a_span_of_its_own_and_what_it_sends_is_below_it(traced: Traced) -> None:
+    sent: dict[object, TraceParent | None] = {}
+
+    async def send(params: JsonObject, call: Call) -> Done | Failure:
+        sent[params["say"]] = read_traceparent(call.traceparent)
+        return Failure("HttpError", "no") if params["say"] == "b" else Done()
+
+    house = traced.house()
+    house.effects["TELL"] = send
+    undo: JsonObject = {"type": "TELL", "config": {"say": "undo"}}
+    await house.define(chain(node("a", compensate=undo), node("b")))
+    await run(house)
+    done, undone = traced.spans["a"], traced.spans["undo a"]
+    assert ids(done)[2] == ids(undone)[2] == ids(traced.spans["chain"])[1]
+    assert (undone.attributes or {})["muster.node.status"] == "compensated"
+    told = {say: each.span_id for say, each in sent.items() if each is not None}
+    assert (told["a"], told["undo"]) == (ids(done)[1], ids(undone)[1])
+
+
 async def test_a_wait_that_is_given_up_is_told_with_its_execution(traced: Traced) -> None:
     house = traced.house()
     await house.define(chain(node("a", "ASK", config={})))

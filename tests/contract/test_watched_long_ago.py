@@ -6,6 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
+from muster.app.watched import backtest
+from muster.kit.clock import SystemClock
+from muster.kit.ids import TimeOrderedIds
+from muster.model.access import Caller, How, Role
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
 from muster.store.recounting import Recounting
@@ -15,9 +19,11 @@ from muster.store.watch_idle import IdleRuns
 from muster.store.watch_retention import OldEvents, OldRuns
 from muster.store.watch_rules import Rules
 from muster.store.watched_graphs import WatchedGraphs
+from muster.watch.backtest import Asked
 from muster.watch.posting import TopicNames
 from watch_house import EVERY_STAGE, WatchHouse, event
 
+ANN = Caller("ann", frozenset({Role.VIEWER}), None, How.TOKEN)
 MONTH = timedelta(days=30)
 LONG_AGO = datetime.now(UTC) - timedelta(days=100)
 WHOLE = ("TRADE_INGEST", "SYS2_VERIFIED", "SYS2_VERIFIED", "SYS3_ACK", "SYS4_SETTLED")
@@ -83,12 +89,27 @@ async def test_counts_are_held_against_what_is_still_there(house: WatchHouse) ->
     assert verdict.differences == []
     assert verdict.since is not None
     [horizon] = await house.rows(watch_horizon)
+    assert horizon["name"] == "runs"
     assert horizon["at"] == verdict.since
     spoilt = update(stage_aggregate).values(completed=stage_aggregate.c.completed + 1)
     await house.database.write(lambda connection: connection.execute(spoilt))
     found = (await Recounting(house.database).verify()).differences
     assert found, "what is still there is looked at"
     assert all(each.cell[3] >= verdict.since for each in found)
+
+
+@pytest.mark.parametrize("gone", [OldRuns, OldEvents])
+async def test_a_replay_begins_where_everything_is_still_there(
+    house: WatchHouse, gone: type[OldRuns] | type[OldEvents]
+) -> None:
+    await house.watch()
+    await traded(house, "OLD", LONG_AGO)
+    await traded(house, "NEW", datetime.now(UTC) - timedelta(days=2))
+    assert await gone(house.database, MONTH).forget_expired(100) > 0
+    replaying = backtest(house.database, TimeOrderedIds(), SystemClock())
+    done = await replaying.run(Asked("trade-lifecycle"), ANN, 1_000)
+    assert (done.report.events, done.report.runs.now, done.report.differs) == (5, 1, False)
+    assert done.since is not None
 
 
 async def test_an_event_that_comes_again_after_it_was_forgotten_is_not_applied_twice(

@@ -10,6 +10,7 @@ from muster.model.stored import Workflow
 from muster.model.watching import Event, Severity
 from muster.store.database import Database
 from muster.store.tables import alert, event_raw, expectation, workflow_run, workflow_version
+from muster.store.watch_retention import EVENTS, RUNS, horizon_of
 from muster.watch.replay import Told
 
 BATCH = 5_000
@@ -21,6 +22,9 @@ class HistoryRepository:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def kept_since(self) -> datetime | None:
+        return await self._database.read(lambda connection: horizon_of(connection, EVENTS, RUNS), single=True)
 
     async def under_way(self, workflow: Workflow, since: datetime) -> Collection[str]:
         chosen = select(r.correlation_key).where(_of(workflow), r.started_at < since, r.updated_at >= since)

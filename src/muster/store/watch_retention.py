@@ -29,7 +29,7 @@ H = watch_horizon.c
 O = event_occurrence.c  # noqa: E741 (it is what it is called in every statement here)
 R = workflow_run.c
 W = event_raw.c
-RUNS = "runs"
+EVENTS, RUNS = "events", "runs"
 # Of one run there may be far more than of the others.
 MOST_ROWS = 10_000
 
@@ -54,6 +54,7 @@ class OldEvents:
         old = select(W.id).where(W.received_at < before).order_by(W.received_at).limit(most)
         ids = sorted(connection.scalars(old))
         if ids:
+            _move_horizon(connection, EVENTS, before)
             connection.execute(delete(event_raw).where(W.id.in_(ids)))
         return len(ids)
 
@@ -74,7 +75,7 @@ class OldRuns:
         ids = held_runs(connection, old, most)
         if not ids:
             return 0
-        _move_horizon(connection, before)
+        _move_horizon(connection, RUNS, before)
         parts = select(O.id).where(O.workflow_run_id.in_(ids)).limit(MOST_ROWS)
         events = sorted(connection.scalars(parts))
         connection.execute(delete(event_occurrence).where(O.id.in_(events)))
@@ -101,11 +102,12 @@ def held_runs(connection: Connection, chosen: ColumnElement[bool], most: int) ->
     return list(connection.scalars(held))
 
 
-def horizon_of(connection: Connection) -> datetime | None:
-    """Since when all is there that the counts were made of; None: nothing has gone yet."""
-    return connection.scalar(select(H.at).where(H.name == RUNS))
+def horizon_of(connection: Connection, *names: str) -> datetime | None:
+    """Since when all of these (runs, if none is named) are there; None: nothing has gone yet."""
+    wanted = select(H.at).where(H.name.in_(names or (RUNS,)))
+    return max(connection.scalars(wanted), default=None)
 
 
-def _move_horizon(connection: Connection, at: datetime) -> None:
-    if not insert_new(connection, watch_horizon, [{"name": RUNS, "at": at}], ("name",)):
-        connection.execute(update(watch_horizon).where(H.name == RUNS, H.at < at).values(at=at))
+def _move_horizon(connection: Connection, name: str, at: datetime) -> None:
+    if not insert_new(connection, watch_horizon, [{"name": name, "at": at}], ("name",)):
+        connection.execute(update(watch_horizon).where(H.name == name, H.at < at).values(at=at))

@@ -47,6 +47,10 @@ class Backtested:
 
 
 class History(Protocol):
+    async def kept_since(self) -> datetime | None:
+        """Since when all is there that came and that was made of it; None: nothing has gone yet."""
+        ...
+
     async def under_way(self, workflow: Workflow, since: datetime) -> Collection[str]:
         """Keys whose runs had begun before, and went on: what they did before is not replayed."""
         ...
@@ -74,10 +78,12 @@ class Backtest:
         workflow = await self._library.workflow(asked.workflow, caller)
         graph, number = await self._graph(asked, workflow)
         until = min(asked.until or self._clock.now(), self._clock.now())
-        out = frozenset(await self._history.under_way(workflow, asked.since) if asked.since else ())
+        kept = await self._history.kept_since()
+        since = max((each for each in (asked.since, kept) if each is not None), default=None)
+        out = frozenset(await self._history.under_way(workflow, since) if since else ())
         replaying, taken, truncated = Replaying(graph), 0, False
         types = graph.by_event_type.keys()
-        async for batch in self._history.events(workflow, types, asked.since, until, most):
+        async for batch in self._history.events(workflow, types, since, until, most):
             if taken + len(batch) > most:
                 batch = batch[: most - taken]
                 truncated, until = True, batch[-1].received_at if batch else until
@@ -87,9 +93,9 @@ class Backtest:
             if truncated:
                 break
         await aside(HEAVY, partial(replaying.pass_until, until))
-        now = await self._history.told(workflow, asked.since, until, out)
+        now = await self._history.told(workflow, since, until, out)
         report = compare(now, replaying.told)
-        return Backtested(workflow, number, asked.since, until, truncated, len(out), report)
+        return Backtested(workflow, number, since, until, truncated, len(out), report)
 
     async def _graph(self, asked: Asked, workflow: Workflow) -> tuple[WatchedGraph, int | None]:
         if asked.graph is None:

@@ -83,8 +83,13 @@ function Orders({ table }: { table: Table }) {
   );
 }
 
+/** `15 min`, and not `15 min 0 s`. */
+function roundly(seconds: number): string {
+  return lengthOf(seconds * 1000).replace(/ 0 (s|min|h)$/, '');
+}
+
 function Arrivals({ row }: { row: Row }) {
-  const last = row.timedOut ? `◷ ${lengthOf((row.afterSeconds ?? 0) * 1000)} are over` : null;
+  const last = row.timedOut ? `◷ after ${roundly(row.afterSeconds ?? 0)}` : null;
   const steps = [...row.arrivals, ...(last ? [last] : [])];
   if (!steps.length) return <span className="quiet">no event is enabled</span>;
   return (

@@ -1,20 +1,34 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, got, type Schemas } from '../api/client';
+import { isObject, type JsonObject } from '../graph/flow';
 import { Problem } from '../ui/Problem';
 import { useSettled } from '../ui/useSettled';
 
 type Trigger = Schemas['TriggerRow'];
 type Previewed = Schemas['PreviewedEvent'];
 
-const EVENTS = [{ context: { userId: 7 } }, { context: { userId: 8 } }, { context: { userId: 7 } }];
+/** Three events, the third like the first in all that the setting looks at. */
+function samples(setting: unknown): string {
+  const named = isObject(setting) && Array.isArray(setting.contextFields) ? setting.contextFields : [];
+  const fields = named.filter((name) => /^[\w.]+$/.test(String(name))).map((name) => String(name).split('.'));
+  const events = [7, 8, 7].map((value) => ({
+    context: (fields.length ? fields : [['userId']]).reduce((into, path) => put(into, path, value), {}),
+  }));
+  return `[\n${events.map((event) => `  ${JSON.stringify(event)}`).join(',\n')}\n]`;
+}
+
+function put(into: JsonObject, [name = '', ...inner]: readonly string[], value: number): JsonObject {
+  const there = into[name];
+  return { ...into, [name]: inner.length ? put(isObject(there) ? there : {}, inner, value) : value };
+}
 
 /** A trigger's idempotency setting, tried on sample events: which start something, and which are repeats. */
 export function IdempotencyPreview({ trigger }: { trigger: Trigger }) {
   const [setting, setSetting] = useState(() =>
     JSON.stringify(trigger.idempotencyGenerationSetting ?? { strategy: 'UUID' }, null, 2),
   );
-  const [events, setEvents] = useState(() => JSON.stringify(EVENTS, null, 1));
+  const [events, setEvents] = useState(() => samples(trigger.idempotencyGenerationSetting));
   const asked = useSettled(`${setting}\n${events}`);
   const { data, error } = useQuery({
     queryKey: ['idempotency', trigger.id, asked],

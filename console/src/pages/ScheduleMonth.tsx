@@ -120,10 +120,12 @@ interface DayProps {
 
 function Day({ day, outside, firings, nameOf, open }: DayProps) {
   const today = day.toDateString() === new Date().toDateString();
-  const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+  const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'long' });
   return (
     <td className={outside ? 'outside' : undefined} aria-current={today ? 'date' : undefined}>
       <span className="number">{day.getDate()}</span>
+      <span className="weekday quiet">{weekday.format(day)}</span>
       {firings.slice(0, SHOWN).map(({ at, schedule }) => (
         <button
           key={`${schedule.id} ${at.toISOString()}`}

@@ -15,6 +15,12 @@ import { Time } from '../ui/Time';
 import { say } from '../ui/toasts';
 import { usePages } from '../ui/usePages';
 
+const HOW: Record<string, string> = {
+  token: 'with a token',
+  oidc: 'at the provider',
+  loopback: 'by being on this machine',
+  insecure: 'without being asked',
+};
 const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
 const ROLES = ['viewer', 'producer', 'operator', 'editor', 'admin'] as const;
 
@@ -45,7 +51,7 @@ function You() {
         <dt>Institute</dt>
         <dd>{me?.instituteId ?? 'all of them'}</dd>
         <dt>Signed in</dt>
-        <dd>{me?.how ?? '…'}</dd>
+        <dd>{me ? (HOW[me.how] ?? me.how) : '…'}</dd>
         <dt>Muster</dt>
         <dd>{settings.version}</dd>
       </dl>
@@ -261,13 +267,15 @@ function Secrets() {
                 <td>
                   <Time at={secret.updatedAt} />
                 </td>
-                <td className="inline">
-                  <button type="button" className="button small" onClick={() => ask(secret)}>
-                    Change
-                  </button>
-                  <button type="button" className="button small" onClick={() => remove(secret)}>
-                    Remove
-                  </button>
+                <td>
+                  <div className="inline">
+                    <button type="button" className="button small" onClick={() => ask(secret)}>
+                      Change
+                    </button>
+                    <button type="button" className="button small" onClick={() => remove(secret)}>
+                      Remove
+                    </button>
+                  </div>
                 </td>
               </tr>
             ))}

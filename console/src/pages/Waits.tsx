@@ -29,6 +29,7 @@ const COLUMNS: readonly Column<Wait>[] = [
     title: 'Received',
     width: 'minmax(5rem, 1fr)',
     show: (row) => `${row.receivedEvents.length} of ${row.enabledEvents.length}`,
+    wide: true,
   },
   {
     title: 'Needs',

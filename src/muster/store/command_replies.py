@@ -223,6 +223,6 @@ class ReplyRepository:
 
     async def _read(self, work: Any) -> Any:
         try:
-            return await self._database.read(work)
+            return await self._database.read(work, single=True)
         except (*TROUBLE, DBAPIError) as away:
             raise NotWritten(str(away)) from away

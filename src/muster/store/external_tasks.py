@@ -154,8 +154,7 @@ def _candidates(connection: Connection, fetch: Fetch, at: datetime) -> list[str]
     having = {topic.name: topic.having for topic in fetch.topics}
     most = fetch.most + SPARE
     if not any(having.values()):
-        ids = select(X.id).where(is_free(at), _asked_by(fetch))
-        return list(connection.scalars(_ordered(ids, fetch).limit(most)))
+        return list(connection.scalars(first_free(fetch, at).limit(most)))
     wanted = select(X.id, X.topic, X.variables).where(is_free(at), _asked_by(fetch))
     found: list[str] = []
     for look in range(LOOKS):
@@ -165,6 +164,11 @@ def _candidates(connection: Connection, fetch: Fetch, at: datetime) -> list[str]
         if len(found) >= most or len(rows) < LOOKED_AT:
             break
     return found[:most]
+
+
+def first_free(fetch: Fetch, at: datetime) -> Select[tuple[str]]:
+    """The ids of what a worker may have, in the order in which it gets them."""
+    return _ordered(select(X.id).where(is_free(at), _asked_by(fetch)), fetch)
 
 
 def _ordered(wanted: Select[Any], fetch: Fetch) -> Select[Any]:

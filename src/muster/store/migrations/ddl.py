@@ -1,6 +1,7 @@
 """What revisions are written with. On MariaDB, which cannot undo a change of the schema, a revision that
 stopped half-way goes on when it is run again: what is there already is left as it is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,7 +25,9 @@ def add_column(op: Operations, table: str, column: sa.Column[Any]) -> None:
     op.add_column(table, column, if_not_exists=_cannot_undo(op) or None)
 
 
-def create_index(op: Operations, name: str, table: str, columns: list[str], where: str | None = None) -> None:
+def create_index(
+    op: Operations, name: str, table: str, columns: Sequence[str | sa.TextClause], where: str | None = None
+) -> None:
     """Make an index, of the rows for which `where` holds: on MariaDB, which cannot do so, of all rows."""
     partial = None if where is None else sa.text(where)
     op.create_index(

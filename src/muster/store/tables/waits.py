@@ -134,20 +134,21 @@ external_task = new_table(
     ForeignKeyConstraint(
         ["execution_id"], ["workflow_execution.id"], name="fk_external_task_execution", ondelete="CASCADE"
     ),
-    # What workers ask for. Where there are no partial indexes, what is over is out of the way nevertheless.
-    Index(
-        "ix_external_task_open",
-        "status",
-        "topic",
-        "priority",
-        "id",
-        postgresql_where=text("status = 'OPEN'"),
-        sqlite_where=text("status = 'OPEN'"),
-    ),
     # What a visit has opened.
     Index("ix_external_task_visit", "execution_id", "node_id", "visit"),
     # Lists, newest first.
     Index("ix_external_task_listed", "institute_id", "status", "id"),
+)
+# What workers ask for, the most urgent first. Where there are no partial indexes, what is over is out of the
+# way nevertheless.
+Index(
+    "ix_external_task_urgent",
+    external_task.c.status,
+    external_task.c.topic,
+    external_task.c.priority.desc(),
+    external_task.c.id,
+    postgresql_where=text("status = 'OPEN'"),
+    sqlite_where=text("status = 'OPEN'"),
 )
 
 # A visit that waits for events: one row for each visit, whatever has become of it. `config` is what it waits

@@ -142,6 +142,19 @@ async def test_whoever_is_cancelled_leaves_a_database_that_works(database: Datab
     assert await rows(database) == before + 1
 
 
+async def test_whoever_is_cancelled_hears_of_it_however_close_the_answer_is(database: Database) -> None:
+    async def look_for_ever() -> None:
+        while True:
+            await rows(database)
+
+    for delay in range(40):
+        looking = asyncio.create_task(look_for_ever())
+        await asyncio.sleep(delay / 4000)
+        looking.cancel()
+        heard, _ = await asyncio.wait({looking}, timeout=PATIENCE)
+        assert heard, "it goes on"
+
+
 @pytest.fixture
 async def file(tmp_path: Path) -> Path:
     database = sqlite_database(tmp_path / "new" / "folder" / "muster.db")

@@ -1043,4 +1043,11 @@ MUTANTS = [
         "call.traceparent is not None",
         f"{SENT_TRACES} author_names",
     ),
+    Mutant(
+        "a cancellation that a driver swallowed",
+        "store/database.py",
+        "    if task.cancelling() > told:\n        raise asyncio.CancelledError\n    return answer",
+        "    return answer",
+        "tests/contract/test_database_port.py hears_of_it and mariadb",
+    ),
 ]

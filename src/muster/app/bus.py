@@ -15,6 +15,7 @@ from muster.engine.ports import NotWritten
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.bus import EmbeddedBus
 from muster.store.bus_log import OldMessages
 from muster.store.committer import GroupCommitter
@@ -42,8 +43,7 @@ async def opened_bus(
         try:
             yield bus
         finally:
-            tidying.cancel()
-            await asyncio.gather(tidying, return_exceptions=True)
+            await ended(tidying)
 
 
 @asynccontextmanager
@@ -122,5 +122,4 @@ async def consuming(
         with suppress(TimeoutError, BusAway, *TROUBLE):
             async with asyncio.timeout(settings.engine.shutdown_grace):
                 await consumer.stop()
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await ended(running)

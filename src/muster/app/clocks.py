@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from muster.kit.backoff import until_it_works
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.clock import DatabaseClock
 from muster.store.database import Database, Unavailable
 
@@ -26,8 +27,7 @@ async def common_clock(database: Database, machine: Clock) -> AsyncIterator[Cloc
     try:
         yield clock
     finally:
-        looking.cancel()
-        await asyncio.gather(looking, return_exceptions=True)
+        await ended(looking)
 
 
 def _tell_away(away: Exception) -> None:

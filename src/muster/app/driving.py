@@ -21,6 +21,7 @@ from muster.engine.observer import Observer
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
 from muster.engine.tracing import Tracer
+from muster.kit.tasks import ended
 from muster.model.json import JsonObject
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.store.child_items import ChildItems
@@ -86,9 +87,7 @@ async def driving(instance: Instance, contexts: CachedContexts | None, grace: fl
         yield
     finally:
         await instance.leave(grace)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await ended(*running)
         if contexts:
             await contexts.close()
 

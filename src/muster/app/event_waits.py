@@ -5,7 +5,7 @@ import uuid
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from muster.app.ground import Ground
@@ -15,6 +15,7 @@ from muster.engine.housekeeping import Housekeeping
 from muster.engine.lookout import SELDOM, Lookout, Sight
 from muster.engine.ports import NotWritten
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.nodes.ports import Http
 from muster.nodes.waiting_for_events import EventWaits, WaitForEvents
 from muster.store.business_keys import BusinessKeys
@@ -43,10 +44,7 @@ async def meeting(keyed: BusinessKeys, look_now: Callable[[], None], lookout: Lo
     try:
         yield
     finally:
-        for task in running:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await ended(*running)
 
 
 def receptions_of(ground: Ground) -> Receptions:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from muster.engine.journal import JournalRow
 from muster.engine.live import Live
@@ -10,6 +10,7 @@ from muster.engine.observer import Nobody
 from muster.engine.owned import Checkpoint
 from muster.engine.ports import NotWritten
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.model.execution import NodeStatus
 from muster.nodes.working import Working
 from muster.store.committer import GroupCommitter
@@ -44,7 +45,5 @@ async def offering_tasks(
         yield working
     finally:
         working.close()
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking
+        await ended(looking)
         await committer.close()

@@ -21,6 +21,7 @@ from muster.engine.outbox import Written
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids, TimeOrderedIds
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database, Unavailable
 from muster.store.lookout import DatabaseSights
@@ -89,8 +90,7 @@ async def _looking(lookout: Lookout) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await ended(running)
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from muster.app.settings import Settings
 from muster.engine.instances import Counts, Heartbeat, Identity, Instances
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.database import CommitUnknown, Unavailable
 
 TROUBLE = (Unavailable, CommitUnknown)
@@ -42,5 +43,4 @@ async def among_others(
             async with asyncio.timeout(LEAVING_SECONDS):
                 await loop.stop()
                 await instances.leave(who)
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await ended(running)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
@@ -13,6 +13,7 @@ from muster.engine.ports import NotWritten
 from muster.engine.triggering import Event, Startable, Triggering
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.model.json import JsonObject
 from muster.model.problems import AuthorError
 from muster.store.alerts import AlertRepository
@@ -45,9 +46,7 @@ async def notifying(
     try:
         yield
     finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        await ended(running)
 
 
 async def start_workflows(

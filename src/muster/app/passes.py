@@ -20,6 +20,7 @@ from muster.engine.lookout import SELDOM, Sight
 from muster.engine.ports import NotWritten
 from muster.engine.schedules import OccurrencePass, Scheduling
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import CommitUnknown, Unavailable
 from muster.store.expired import ExpiredRows
@@ -84,9 +85,7 @@ async def making(passes: Sequence[Loop], grace: float) -> AsyncIterator[None]:
             async with asyncio.timeout(grace):
                 for each in passes:
                     await each.stop()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await ended(*running)
 
 
 async def _timetable(bulk: BulkPass) -> float:

@@ -14,6 +14,7 @@ from muster.engine.outbox import Stream
 from muster.engine.publishing import Queued
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 
 LOOK_EVERY = 15.0
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300)
@@ -86,8 +87,7 @@ async def counting_outbox(outbox: Waiting, registry: CollectorRegistry) -> Async
     try:
         yield
     finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await ended(running)
 
 
 async def _look(outbox: Waiting, pending: Gauge, oldest: Gauge) -> float:

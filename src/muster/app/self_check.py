@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from muster.engine.self_check import SelfCheck
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store import self_check
 from muster.store.database import CommitUnknown, Database, Unavailable
 
@@ -25,6 +26,4 @@ async def checking_itself(database: Database, registry: CollectorRegistry) -> As
     try:
         yield
     finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        await ended(running)

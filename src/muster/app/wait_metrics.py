@@ -3,7 +3,7 @@ waits take is `muster_node_seconds` of their type."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from typing import Protocol
@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from muster.engine.event_waits import Accepted, Arrived, NearMiss, Verdict, WaitStatus
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.database import CommitUnknown, Unavailable
 
 LOOK_EVERY = 15.0
@@ -79,9 +80,7 @@ async def counting_waits(waits: Standing, registry: CollectorRegistry) -> AsyncI
     try:
         yield
     finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        await ended(running)
 
 
 async def _look(waits: Standing, active: Gauge, oldest: Gauge) -> float:

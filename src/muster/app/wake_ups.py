@@ -9,6 +9,7 @@ from muster.app.settings import Settings
 from muster.engine.instance import Instance
 from muster.engine.outbox import Written
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.address import POSTGRESQL, parse_address
 from muster.store.database import Unavailable
 from muster.store.open import server_engine
@@ -39,6 +40,5 @@ async def waking(wake_ups: WakeUps | None, instance: Instance, written: Written)
         yield
         await wake_ups.flush()
     finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        await ended(running)
         await wake_ups.close()

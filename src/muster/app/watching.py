@@ -16,6 +16,7 @@ from muster.engine.bus import BusAway, Handler, dead_letter_topic
 from muster.engine.consuming import Consumer
 from muster.engine.lookout import AHEAD, SELDOM, Sight
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 from muster.store.bus_leases import subscribed_topics
 from muster.store.committer import GroupCommitter
 from muster.store.message_letters import RejectedMessages
@@ -315,5 +316,4 @@ async def _running(loop: Loop) -> AsyncIterator[None]:
 
 
 async def _ended(running: "asyncio.Task[None]") -> None:
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+    await ended(running)

@@ -23,6 +23,7 @@ from muster.engine.taking import Taking
 from muster.engine.trials import HEAD_START, MOST_TAKEOVERS, is_on_trial, room
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 
 CLAIMED_AT_ONCE = 500
 LOOK_EVERY = 1.0
@@ -227,9 +228,7 @@ class Instance:
                 while self._driven:
                     await asyncio.wait([driven.task for driven in self._driven.values()])
         tasks = [driven.task for driven in self._driven.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await ended(*tasks)
         await self._let_go()
 
     async def _let_go(self) -> None:

@@ -27,6 +27,7 @@ from muster.engine.publishing import (
     check_places,
     take_over,
 )
+from muster.kit.tasks import ended
 
 # Only a person can put right what contradicts itself; until then it is looked at now and then.
 LOOK_AT_PROBLEMS_EVERY = 10.0
@@ -128,12 +129,11 @@ class StreamPublisher:
         tenure, self._tenure = self._tenure, None
         if tenure is None:
             return
-        if tenure.sending is not None:
-            tenure.sending.cancel()
         # Whatever becomes of both: who takes over finds what is on the bus, and marks what is not marked.
-        await asyncio.gather(
-            *(task for task in (tenure.sending, tenure.marking) if task), return_exceptions=True
-        )
+        if tenure.sending is not None:
+            await ended(tenure.sending)
+        if tenure.marking is not None:
+            await asyncio.gather(tenure.marking, return_exceptions=True)
         await tenure.channel.close()
 
     # --- taking over --------------------------------------------------------------------------------

@@ -310,9 +310,9 @@ class AsyncDatabase:
 
     async def read(self, work: Work[T], *, single: bool = False) -> T:
         if not single or self.dialect_name != "postgresql":
-            return await greenlet_spawn(_connected, self._engine.sync_engine, _undone(work))
+            return await _bridged(_connected, self._engine.sync_engine, _undone(work))
         try:
-            return await greenlet_spawn(_connected, self._engine.sync_engine, partial(by_itself, work=work))
+            return await _bridged(_connected, self._engine.sync_engine, partial(by_itself, work=work))
         except CommitUnknown as gone:
             raise Unavailable(str(gone)) from gone
 
@@ -325,5 +325,23 @@ class AsyncDatabase:
         # MariaDB's driver makes several statements of a large one.
         if single and self.dialect_name == "postgresql":
             with suppress(TransactionNeeded):
-                return await greenlet_spawn(_connected, engine, partial(by_itself, work=work))
-        return await greenlet_spawn(_connected, engine, _kept(work))
+                return await _bridged(_connected, engine, partial(by_itself, work=work))
+        return await _bridged(_connected, engine, _kept(work))
+
+
+async def _bridged(function: Callable[..., T], *arguments: object) -> T:
+    """Run what talks to an asynchronous driver. Whoever is cancelled meanwhile hears of it in the end,
+    whatever the driver made of it: MariaDB's waits by `asyncio.wait_for`, which in Python 3.11 returns the
+    answer as if nothing had been, if it has come. Who has not heard would go on for ever."""
+    task = asyncio.current_task()
+    assert task is not None, "coroutines run in tasks"
+    told = task.cancelling()
+    try:
+        answer = await greenlet_spawn(function, *arguments)
+    except Exception as error:
+        if task.cancelling() > told:
+            raise asyncio.CancelledError from error
+        raise
+    if task.cancelling() > told:
+        raise asyncio.CancelledError
+    return answer

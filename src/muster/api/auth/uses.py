@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import TypeAlias
 
@@ -10,6 +10,7 @@ import structlog
 
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
+from muster.kit.tasks import ended
 
 _log = structlog.get_logger("muster.auth")
 
@@ -47,9 +48,7 @@ async def noting(uses: TokenUses, trouble: tuple[type[Exception], ...] = ()) -> 
     try:
         yield
     finally:
-        writing.cancel()
-        with suppress(asyncio.CancelledError):
-            await writing
+        await ended(writing)
         try:
             await uses.write()
         except Exception as error:

@@ -90,8 +90,9 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 bench: .venv/.dev .venv-dbos/.done  ## the benchmarks, as ratios within one run
 	@scripts/bench
 
-fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else
+fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else; and new ones against Spring
 	@$(BIN)/python tests/fuzz/fuzz_expressions.py --count $(or $(COUNT),1000000)
+	@SPEL_SEED=$(or $(SEED),$$RANDOM$$RANDOM) SPEL_COUNT=$(or $(SPEL_COUNT),40000) scripts/test -q tests/differential/test_spel_generated.py
 
 zones: .venv/.dev  ## schedules in every zone, around every change of its clock, from every minute
 	@PYTHONPATH=tests $(BIN)/python tests/fuzz/sweep_zones.py

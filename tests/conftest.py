@@ -17,9 +17,14 @@ sys.path.insert(0, str(SCRIPT.parent))
 
 from service_kinds import Workers
 
-# How long an example takes says more about the machine than about what is tested.
+# How long an example takes says more about the machine than about what is tested. Continuous integration
+# draws the same examples each time, so that it judges the change; every other run draws new ones.
 settings.register_profile(
-    "any machine", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "any machine",
+    settings(),
+    deadline=None,
+    derandomize=in_ci(),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("any machine")
 

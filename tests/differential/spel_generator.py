@@ -81,7 +81,7 @@ PHRASES = {
         "«number» % «number»",
         "«number» div «number»",
         "«number» mod «number»",
-        "«number» ^ «0|1|2|3»",
+        "(«number» % 7) ^ «0|1|2|3»",  # of large numbers Spring's are cut, which is a documented difference
         "-«number»",
         "+«number»",
         "«number» - «number» + «number»",

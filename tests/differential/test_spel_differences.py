@@ -28,6 +28,7 @@ DIFFERENCES: list[tuple[str, Any, Any, str]] = [
     ("2147483648", 2147483648, ERROR, "whole numbers do not overflow"),
     ("3 ^ 35", 3**35, 50031545098999704, "whole powers are exact"),
     ("2 ^ 100", 2**100, 2**63 - 1, "whole powers are exact"),
+    ("(-25) ^ 9", -(25**9), -(2**31), "whole powers are exact"),
     ("{1} == {1L}", True, False, "there is one type of whole number"),
     ("1.0 / 0", ERROR, "Infinity", "a number is always finite"),
     ("0.0 / 0", ERROR, "NaN", "a number is always finite"),

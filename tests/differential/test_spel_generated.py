@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +13,7 @@ from differential.spel_oracle import ask_spring
 from muster.expr import ExpressionError, Scope, compile_expression
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+# The same ones on every run, so that a change is judged by what it changes: `make fuzz` draws others.
 COUNT = int(os.environ.get("SPEL_COUNT", "8000"))
 
 
@@ -46,7 +46,7 @@ def spelled(value: Any) -> str:
 
 @pytest.mark.spel
 def test_generated_expressions_mean_what_they_mean_to_spring(capsys: pytest.CaptureFixture[str]) -> None:
-    seed = int(os.environ.get("SPEL_SEED", random.randrange(2**32)))
+    seed = int(os.environ.get("SPEL_SEED", "20261115"))
     generator = Generator(seed)
     cases = [generator.case() for _ in range(COUNT)]
     answers = ask_spring([(case.expr, case.context) for case in cases])
@@ -56,7 +56,7 @@ def test_generated_expressions_mean_what_they_mean_to_spring(capsys: pytest.Capt
     ]
     counts = Counter(kind for kind, *_ in found)
     with capsys.disabled():
-        print(f"\nSPEL_SEED={seed}: {dict(counts)}")  # noqa: T201  # a failure elsewhere is repeated with this seed
+        print(f"\nSPEL_SEED={seed}: {dict(counts)}")  # noqa: T201  # how much was compared
     different = [(case.expr, mine, springs) for kind, case, mine, springs in found if kind == "DIFFERENT"]
     shown = "\n".join(
         f"{expr}\n  ours {mine}\n  Spring's {springs}" for expr, mine, springs in different[:20]

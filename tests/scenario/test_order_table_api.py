@@ -54,7 +54,7 @@ async def test_what_cannot_be_told_says_why(client: Client) -> None:
     for body, said in (
         ({}, "either a `config`"),
         ({"config": {}, "workflowId": "x"}, "either a `config`"),
-        ({"config": {"events": EVENTS, "onTimeout": "never"}}, "`onTimeout` is one of"),
+        ({"config": {"events": EVENTS, "timeout": "#{none.such}"}}, "/config"),
         ({"config": {"events": EVENTS, "timeout": "#{1 +}"}}, "ends too early"),
     ):
         answer = await client.post(PATH, json=body)
@@ -66,3 +66,41 @@ async def test_a_table_takes_its_time_from_expressions_over_a_sample(client: Cli
     table = await told(client, config=config, context={"limit": 60})
     over = [row for row in table["rows"] if row["timedOut"]]
     assert {(row["afterSeconds"], row["outcome"]) for row in over} == {(60.0, "goes_on_warned")}
+
+
+@pytest.mark.parametrize(
+    ("config", "pointer", "said"),
+    [
+        ({"strategy": "SOMETIMES"}, "/config/strategy", "`aggregationStrategy`"),
+        (
+            {"events": EVENTS, "aggregationStrategy": "SOMETIMES"},
+            "/config/aggregationStrategy",
+            "required_only",
+        ),
+        ({"events": EVENTS, "onTimeout": "never"}, "/config/onTimeout", "continue_with_partial"),
+        ({"events": [{"source": "callback"}]}, "/config/events/0", "name"),
+        ({"kafkaEvent": {}}, "/config/kafkaEvent", "topic"),
+        ({"events": EVENTS, "aggregationStrategy": "custom"}, "/config", "requiredEvents"),
+        ({"events": EVENTS, "timeout": "soon"}, "/config/timeout", "length of time"),
+    ],
+)
+async def test_a_config_that_could_not_be_saved_is_refused_as_it_would_be_there(
+    client: Client, config: dict[str, Any], pointer: str, said: str
+) -> None:
+    answer = await client.post(PATH, json={"config": config})
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_DEFINITION"), answer.text
+    [error] = answer.json()["errors"]
+    assert (error["pointer"], said in error["message"]) == (pointer, True), answer.text
+    document = {"name": "Waits", "nodes": [{"id": "w", "type": "wait_events", "config": config}]}
+    saving = await client.post("/api/workflow", json=document)
+    assert saving.status_code == 422
+    assert {**error, "pointer": error["pointer"].replace("/config", "/nodes/0/config", 1)} in saving.json()[
+        "errors"
+    ]
+
+
+async def test_a_wait_for_nothing_goes_on_at_once(client: Client) -> None:
+    table = await told(client, config={})
+    assert [(row["arrivals"], row["timedOut"], row["outcome"]) for row in table["rows"]] == [
+        ([], False, "goes_on")
+    ]

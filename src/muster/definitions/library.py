@@ -25,7 +25,7 @@ from muster.kit.aside import LARGE, aside
 from muster.kit.ids import Ids
 from muster.model.access import Caller
 from muster.model.json import Json, JsonObject
-from muster.model.node_type import Catalogue
+from muster.model.node_type import Catalogue, NodeType
 from muster.model.problems import Level, Problem, told
 from muster.model.stored import AuditEntry, NewVersion, NodeTemplate, Page, Version, Workflow
 from muster.model.workflow import Definition, WorkflowStatus
@@ -298,18 +298,22 @@ class Library:
                 "UNKNOWN_NODE_TYPE", "/nodeType", f"There is no node type `{node_type}`.", suggestion
             )
             raise Invalid(problems.all)
-        place = origin or Origin("/config", config)
-        list(check_config(type_, config, place, self._catalogue, problems))
-        wrong = [
-            problem
-            for problem in problems.all
-            if problem.level is Level.ERROR and problem.code != "MISSING_FIELD"
-        ]
-        if wrong:
+        errors = self._errors(type_, config, origin or Origin("/config", config))
+        if wrong := [problem for problem in errors if problem.code != "MISSING_FIELD"]:
             raise Invalid(wrong)
         return NodeTemplate(template_id, name, type_.name, config, institute_id=actor.institute_id or "")
 
+    def check_config(self, type_: NodeType, config: JsonObject, origin: Origin) -> None:
+        """Raises `Invalid` for a config with which no node of this type could be saved."""
+        if errors := self._errors(type_, config, origin):
+            raise Invalid(errors)
+
     # --- what the above share ------------------------------------------------------------------
+
+    def _errors(self, type_: NodeType, config: JsonObject, origin: Origin) -> Sequence[Problem]:
+        problems = Problems()
+        list(check_config(type_, config, origin, self._catalogue, problems))
+        return [problem for problem in problems.all if problem.level is Level.ERROR]
 
     async def workflow(self, id_or_key: str, actor: Caller) -> Workflow:
         workflow = await self._workflows.get(actor.institute_id, id_or_key)

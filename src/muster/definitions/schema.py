@@ -6,7 +6,7 @@ holds must be known before anything runs.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import Protocol, cast
 
@@ -151,11 +151,15 @@ def _additional(validator: Descends, wanted: Json, value: Json, schema: JsonObje
         if name in known:
             continue
         if wanted is False:
-            yield _fails(
-                "UNKNOWN_FIELD", f"`{name}` is not a field here.", (name,), did_you_mean(name, known)
-            )
+            meant = did_you_mean(name, known)
+            yield _fails("UNKNOWN_FIELD", _no_field(name, known if meant is None else ()), (name,), meant)
         elif isinstance(wanted, dict):
             yield from validator.descend(inner, wanted, path=name)
+
+
+def _no_field(name: str, known: Collection[str]) -> str:
+    there = f": there are {listed([f'`{each}`' for each in known], 'and')}" if known else ""
+    return f"`{name}` is not a field here{there}."
 
 
 def _enum(validator: Descends, wanted: Json, value: Json, schema: JsonObject) -> Found:

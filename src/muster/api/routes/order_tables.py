@@ -12,6 +12,7 @@ from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_body
 from muster.api.strict import StrictRoute
+from muster.definitions.configs import Origin
 from muster.definitions.document import from_document
 from muster.definitions.library import NotFound
 from muster.engine.arrival_orders import Passage
@@ -42,6 +43,7 @@ _EXAMPLE = {
         OrderTableAnswer,
         Code.NOT_FOUND,
         Code.INVALID_BODY,
+        Code.INVALID_DEFINITION,
         Code.EXPRESSION_ERROR,
         Code.UNSUPPORTED_MEDIA_TYPE,
         Code.UNAVAILABLE,
@@ -70,6 +72,7 @@ async def _config(body: OrderTableBody, caller: Caller, parts: Parts) -> JsonObj
     if (body.config is None) == (body.workflow_id is None):
         raise wrong("/config", "Give either a `config`, or a `workflowId` and a `nodeId`.")
     if body.config is not None:
+        parts.library.check_config(wait_events.TYPE, body.config, Origin("/config", body.config))
         return body.config
     assert body.workflow_id is not None, "one of the two is there"
     workflow = await parts.library.workflow(body.workflow_id, caller)

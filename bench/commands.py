@@ -64,9 +64,6 @@ class Published:
     def took_over(self, stream: Stream) -> None:
         return
 
-    def stopped(self, stream: Stream, problem: str | None) -> None:
-        assert problem is None
-
     async def until(self, count: int) -> None:
         self.wanted = count
         if self.count < count:

@@ -27,6 +27,7 @@ from muster.engine.publishing import (
 from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
 from muster.store.outbox import add_messages
+from muster.store.outbox_lists import OutboxLists
 from muster.store.outbox_streams import Lessee, OutboxStreamRepository
 from muster.store.tables import outbox_message, outbox_stream
 
@@ -78,7 +79,6 @@ class Heard:
         self.batches: list[list[int]] = []
         self.reasons: dict[int, str] = {}
         self.takeovers = 0
-        self.problem: str | None = None
 
     def published(self, stream: Stream, batch: Sequence[Queued]) -> None:
         self.batches.append([queued.seq for queued in batch])
@@ -88,9 +88,6 @@ class Heard:
 
     def took_over(self, stream: Stream) -> None:
         self.takeovers += 1
-
-    def stopped(self, stream: Stream, problem: str | None) -> None:
-        self.problem = problem
 
 
 class TellingSenders:
@@ -157,6 +154,11 @@ class OutboxHouse:
         """As if whoever has the stream had not been heard of for as long as a lease."""
         ended = update(outbox_stream).values(lease_until=datetime.fromisoformat("2000-01-01T00:00:00Z"))
         await self.database.write(lambda connection: connection.execute(ended))
+
+    async def problem(self) -> str | None:
+        """Why the stream has stopped; None: it goes on."""
+        states = await OutboxLists(self.database).streams()
+        return next(state.problem for state in states if state.stream == Stream.EXECUTIONS)
 
     async def marked(self) -> list[bytes]:
         """What is marked as published, in the order of its places."""

@@ -44,7 +44,7 @@ async def test_what_waits_is_published_on_the_other_bus_and_nothing_else(
     assert log.values + other.values == house.expected()
     assert len(other.values) == 2
     assert len(await house.marked()) == 5
-    assert house.heard.problem is None
+    assert await house.problem() is None
 
 
 async def test_who_renews_a_stream_is_in_the_audit_log_with_what_was_wrong(house: OutboxHouse) -> None:

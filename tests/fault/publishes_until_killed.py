@@ -30,10 +30,6 @@ class Unheard:
     def took_over(self, stream: Stream) -> None:
         return
 
-    def stopped(self, stream: Stream, problem: str | None) -> None:
-        if problem is not None:
-            sys.stderr.write(f"STOPPED: {problem}\n")
-
 
 async def main(brokers: str, url: str, name: str) -> None:
     lessee = Lessee(f"{name}/{uuid4()}", f"{name}/", LEASE)

@@ -9,7 +9,7 @@ from typing import Protocol
 from muster.app.bus import client_of
 from muster.app.ground import Ground
 from muster.app.passes import TROUBLE, making
-from muster.app.publishing_metrics import PublishingMetrics, counting_outbox
+from muster.app.publishing_metrics import OutboxFigures, PublishingMetrics, counting_outbox
 from muster.engine.bus import BusAway
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
@@ -48,7 +48,8 @@ async def publishing(ground: Ground, senders: Senders | None = None) -> AsyncIte
         return
     async with AsyncExitStack() as stack:
         metrics = PublishingMetrics(ground.registry, ground.clock)
-        await stack.enter_async_context(counting_outbox(OutboxLists(ground.database), ground.registry))
+        figures = OutboxFigures(OutboxLists(ground.database), ground.registry, ground.clock)
+        await stack.enter_async_context(counting_outbox(figures))
         loops = []
         for stream in Stream:
             if isinstance(ground.bus, EmbeddedBus):

@@ -3,14 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
-from functools import partial
-from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from muster.app.passes import TROUBLE
-from muster.engine.outbox import Stream
+from muster.engine.outbox import OutboxRecords, Stream
 from muster.engine.publishing import Queued
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
@@ -41,12 +38,6 @@ class PublishingMetrics:
         self._takeovers = Counter(
             "muster_outbox_takeovers", "How often a stream was taken over here.", stream, registry=registry
         )
-        self._stopped = Gauge(
-            "muster_outbox_stopped",
-            "1: the stream is not published, since the bus and the database contradict each other.",
-            stream,
-            registry=registry,
-        )
 
     def published(self, stream: Stream, batch: Sequence[Queued]) -> None:
         now, seconds = self._clock.now(), self._seconds.labels(stream)
@@ -60,40 +51,47 @@ class PublishingMetrics:
     def took_over(self, stream: Stream) -> None:
         self._takeovers.labels(stream).inc()
 
-    def stopped(self, stream: Stream, problem: str | None) -> None:
-        self._stopped.labels(stream).set(problem is not None)
 
+class OutboxFigures:
+    """How streams stand, of all instances: read from the database, so that every instance says the same."""
 
-class Waiting(Protocol):
-    async def waiting(self) -> Mapping[str, tuple[int, timedelta]]:
-        """How many messages of each stream wait, and how long the oldest has."""
-        ...
+    def __init__(self, outbox: OutboxRecords, registry: CollectorRegistry, clock: Clock) -> None:
+        self._outbox, self._clock, stream = outbox, clock, ("stream",)
+        self._pending = Gauge(
+            "muster_outbox_pending",
+            "Messages that wait to be published, of all instances.",
+            stream,
+            registry=registry,
+        )
+        self._oldest = Gauge(
+            "muster_outbox_oldest_seconds",
+            "How long the oldest of them has waited.",
+            stream,
+            registry=registry,
+        )
+        self._stopped = Gauge(
+            "muster_outbox_stopped",
+            "1: the stream is not published, since the bus and the database contradict each other.",
+            stream,
+            registry=registry,
+        )
+
+    async def look(self) -> float:
+        """When to look again."""
+        states, now = await self._outbox.streams(), self._clock.now()
+        for state in states:
+            age = (now - state.oldest).total_seconds() if state.oldest is not None else 0.0
+            self._pending.labels(state.stream).set(state.pending)
+            self._oldest.labels(state.stream).set(max(0.0, age))
+            self._stopped.labels(state.stream).set(state.problem is not None)
+        return LOOK_EVERY
 
 
 @asynccontextmanager
-async def counting_outbox(outbox: Waiting, registry: CollectorRegistry) -> AsyncIterator[None]:
+async def counting_outbox(figures: OutboxFigures) -> AsyncIterator[None]:
     """Look now and then until the end of the block."""
-    stream = ("stream",)
-    pending = Gauge(
-        "muster_outbox_pending",
-        "Messages that wait to be published, of all instances.",
-        stream,
-        registry=registry,
-    )
-    oldest = Gauge(
-        "muster_outbox_oldest_seconds", "How long the oldest of them has waited.", stream, registry=registry
-    )
-    running = asyncio.create_task(Loop("outbox", partial(_look, outbox, pending, oldest), TROUBLE).run())
+    running = asyncio.create_task(Loop("outbox", figures.look, TROUBLE).run())
     try:
         yield
     finally:
         await ended(running)
-
-
-async def _look(outbox: Waiting, pending: Gauge, oldest: Gauge) -> float:
-    found = await outbox.waiting()
-    for stream in Stream:
-        count, age = found.get(stream, (0, timedelta()))
-        pending.labels(stream).set(count)
-        oldest.labels(stream).set(age.total_seconds())
-    return LOOK_EVERY

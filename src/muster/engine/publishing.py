@@ -166,10 +166,6 @@ class PublishingObserver(Protocol):
 
     def took_over(self, stream: Stream) -> None: ...
 
-    def stopped(self, stream: Stream, problem: str | None) -> None:
-        """None: it goes on."""
-        ...
-
 
 def check_places(last: int, batch: Sequence[Queued]) -> None:
     """A transaction carries what follows what is there, and leaves nothing out. Raises `Broken`."""

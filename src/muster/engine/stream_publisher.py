@@ -161,13 +161,11 @@ class StreamPublisher:
         match found:
             case GoOn():
                 self._observer.took_over(self._stream)
-                self._observer.stopped(self._stream, None)
                 return tenure
             case Leave():
                 return LOOK_EVERY
             case Stop(problem):
                 log.error("the stream %s is not published: %s", self._stream, problem)
-                self._observer.stopped(self._stream, problem)
                 await self._streams.stop(tenure.held, problem)
                 return LOOK_AT_PROBLEMS_EVERY
             case _:

@@ -1,7 +1,6 @@
 """The outbox, for people to look at: what waits, what was published, and how streams stand."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
@@ -57,15 +56,6 @@ class OutboxLists:
 
     async def streams(self) -> Sequence[StreamState]:
         return await self._database.read(stream_states)
-
-    async def waiting(self) -> Mapping[str, tuple[int, timedelta]]:
-        """How many messages of each stream wait, and how long the oldest has."""
-
-        def work(connection: Connection) -> Mapping[str, tuple[int, timedelta]]:
-            at = now(connection)
-            return {row.stream: (row.pending, at - row.oldest) for row in connection.execute(PENDING)}
-
-        return await self._database.read(work)
 
 
 def stream_states(connection: Connection) -> list[StreamState]:

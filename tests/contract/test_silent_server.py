@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -67,12 +68,26 @@ def signal_all(numbers: list[int], number: signal.Signals) -> None:
         os.kill(process, number)
 
 
+def stop(numbers: list[int]) -> None:
+    """Stop them, and see that they have: a thread may answer one more question before it hears of it."""
+    signal_all(numbers, signal.SIGSTOP)
+    deadline = time.monotonic() + PATIENCE
+    while not all(map(_has_stopped, numbers)):
+        assert time.monotonic() < deadline, f"{numbers} do not stop"
+        time.sleep(0.01)
+
+
+def _has_stopped(process: int) -> bool:
+    threads = Path(f"/proc/{process}/task").glob("*/stat")
+    return all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
+
+
 async def test_a_statement_without_an_answer_is_given_up(database: Database, patient: Database) -> None:
     stopped: list[int] = []
 
     def work(connection: Connection) -> None:
         stopped.extend(processes(connection))
-        signal_all(stopped, signal.SIGSTOP)
+        stop(stopped)
         connection.execute(text("INSERT INTO t VALUES (1)"))
 
     try:
@@ -90,7 +105,7 @@ async def test_a_commit_without_an_answer_is_unknown(database: Database, patient
     def work(connection: Connection) -> None:
         stopped.extend(processes(connection))
         connection.execute(text("INSERT INTO t VALUES (2)"))
-        signal_all(stopped, signal.SIGSTOP)
+        stop(stopped)
 
     try:
         async with asyncio.timeout(PATIENCE):

@@ -50,8 +50,9 @@ FIRST = [
     Mutant(
         "the unique key of an execution",
         "store/dialect.py",
-        ".values(list(rows)).on_conflict_do_nothing(index_elements=key)",
-        '.prefix_with("OR REPLACE").values(list(rows))',
+        'conflict = f" ON CONFLICT ({row_texts.quoted(connection.dialect, key)}) DO NOTHING"',
+        'conflict = f" ON CONFLICT ({row_texts.quoted(connection.dialect, key)}) DO UPDATE SET "\n'
+        '    conflict += ", ".join(f"{name} = excluded.{name}" for name in rows[0])',
         f"{GUARDS} starting_again and sqlite",
     ),
     Mutant(

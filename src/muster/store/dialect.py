@@ -20,23 +20,20 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
-    Update,
     bindparam,
     case,
     func,
-    insert,
     select,
     tuple_,
     update,
 )
-from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import PrimaryKeyConstraint, UniqueConstraint
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement, GenericFunction
 
-from muster.store import postgres
+from muster.store import postgres, row_texts
 from muster.store.database import CLOCK
 from muster.store.types import UtcTime
 
@@ -176,7 +173,7 @@ def insert_rows(connection: Connection, table: Table, rows: Rows) -> None:
     if connection.dialect.name == "postgresql":
         postgres.insert(connection, table, names, rows)
     else:
-        connection.execute(insert(table), list(rows))
+        row_texts.insert(connection, table, names, rows)
 
 
 def insert_new(
@@ -210,9 +207,9 @@ def _after(at: datetime, wait: object) -> datetime | None:
     return at + wait if isinstance(wait, timedelta) else None
 
 
-def _sqlite_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> list[Row[Any]]:
-    statement = sqlite.insert(table).values(list(rows)).on_conflict_do_nothing(index_elements=key)
-    return [*connection.execute(statement.returning(*(table.c[name] for name in key)))]
+def _sqlite_new(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> Sequence[Row[Any]]:
+    conflict = f" ON CONFLICT ({row_texts.quoted(connection.dialect, key)}) DO NOTHING"
+    return row_texts.insert_at_once(connection, table, tuple(rows[0]), rows, conflict, key)
 
 
 def _mariadb_new(
@@ -220,20 +217,22 @@ def _mariadb_new(
 ) -> Sequence[tuple[Any, ...]]:
     """`IGNORE` passes over every error, a missing parent or value say: what was left out, and is not there,
     is inserted once more without it, to hear why. (Lengths were checked on the way.)"""
-    needed = [name for name in rows[0] if not table.c[name].nullable]
+    names = tuple(rows[0])
+    needed = [name for name in names if not table.c[name].nullable]
     if any(row[name] is None for row in rows for name in needed):
-        connection.execute(insert(table).values(list(rows)))
-    columns = [table.c[name] for name in key]
-    ignoring = mysql.insert(table).prefix_with("IGNORE").values(list(rows))
-    kept = [tuple(row) for row in connection.execute(ignoring.returning(*columns))]
+        row_texts.insert(connection, table, names, rows)
+    kept = [
+        tuple(row) for row in row_texts.insert_at_once(connection, table, names, rows, "", key, ignoring=True)
+    ]
     if len(kept) < len(rows):
+        columns = [table.c[name] for name in key]
         given = {tuple(row[name] for name in key): row for row in rows}
         left = given.keys() - set(kept)
         # With a lock: the transaction may have begun to read before somebody else's was committed.
         there = select(*columns).where(tuple_(*columns).in_(sorted(left))).with_for_update(read=True)
         left -= {tuple(row) for row in connection.execute(there)} if left else set()
         if left:
-            connection.execute(insert(table).values([given[place] for place in sorted(left)]))
+            row_texts.insert(connection, table, names, [given[place] for place in sorted(left)])
     return kept
 
 
@@ -245,16 +244,11 @@ def upsert(connection: Connection, table: Table, rows: Rows, key: Sequence[str])
     if not rows:
         return
     names = _columns(rows)
-    others = tuple(name for name in names if name not in key)
     if connection.dialect.name == "postgresql":
         postgres.upsert(connection, table, names, rows, tuple(key))
-        return
-    for part in _parts(rows, len(names)):
-        if connection.dialect.name == "sqlite":
-            connection.execute(_sqlite_upsert(table, others, tuple(key)), list(part))
-        else:
-            # The driver makes statements of about a megabyte of these: a server takes 16 at most.
-            connection.execute(_mariadb_upsert(table, others), list(part))
+    else:
+        # MariaDB's driver makes statements of about a megabyte of these: a server takes 16 at most.
+        row_texts.upsert(connection, table, names, rows, tuple(key))
 
 
 def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[str]) -> None:
@@ -264,29 +258,8 @@ def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[
     names = _columns(rows)
     if connection.dialect.name == "postgresql":
         postgres.update(connection, table, names, rows, key)
-        return
-    values = [{f"new_{name}": row[name] for name in names} for row in rows]
-    connection.execute(_update_one(table, names, tuple(key)), values)
-
-
-@lru_cache(maxsize=512)
-def _sqlite_upsert(table: Table, others: tuple[str, ...], key: tuple[str, ...]) -> sqlite.Insert:
-    new = sqlite.insert(table)
-    changed = {name: new.excluded[name] for name in others}
-    return new.on_conflict_do_update(index_elements=key, set_=changed)
-
-
-@lru_cache(maxsize=512)
-def _mariadb_upsert(table: Table, others: tuple[str, ...]) -> mysql.Insert:
-    new = mysql.insert(table)
-    return new.on_duplicate_key_update({name: new.inserted[name] for name in others})
-
-
-@lru_cache(maxsize=512)
-def _update_one(table: Table, names: tuple[str, ...], key: tuple[str, ...]) -> Update:
-    found = [table.c[name] == bindparam(f"new_{name}", type_=table.c[name].type) for name in key]
-    changed: dict[str, object] = {name: bindparam(f"new_{name}") for name in names if name not in key}
-    return update(table).where(*found).values(changed)
+    else:
+        row_texts.update(connection, table, names, rows, tuple(key))
 
 
 def lock_rows(
@@ -296,6 +269,8 @@ def lock_rows(
     that need no decoding)."""
     if connection.dialect.name == "postgresql":
         return postgres.lock(connection, table, key, sorted(wanted), columns)
+    if connection.dialect.name == "sqlite":  # where who writes is alone
+        return row_texts.among(connection, table, key, wanted, tuple(columns))
     chosen = _lock(table, key, tuple(columns))
     return connection.execute(chosen, {"wanted": sorted(wanted)}).all()
 
@@ -310,6 +285,8 @@ def present(connection: Connection, table: Table, column: str, values: Sequence[
     """Those of the values that some row has in this column, which has an index."""
     if connection.dialect.name == "postgresql":
         return postgres.present(connection, table, column, values)
+    if connection.dialect.name == "sqlite":
+        return {row[0] for row in row_texts.among(connection, table, column, values, (column,))}
     return set(connection.scalars(_present(table, column), {"wanted": values}))
 
 

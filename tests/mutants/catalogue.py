@@ -30,6 +30,7 @@ ON_KAFKA = "tests/contract/test_kafka_publishing.py"
 SPANS = "tests/contract/test_spans.py"
 CARRIED_TRACES = "tests/contract/test_carried_traces.py"
 SENT_TRACES = "tests/unit/nodes/test_traces_sent_along.py"
+CLIENT_RETRIES = "tests/unit/client/test_client_retrying.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -1050,5 +1051,19 @@ MUTANTS = [
         "    if task.cancelling() > told:\n        raise asyncio.CancelledError\n    return answer",
         "    return answer",
         "tests/contract/test_database_port.py hears_of_it and mariadb",
+    ),
+    Mutant(
+        "a client repeats no request that may have been carried out",
+        "client/retrying.py",
+        "        case Lost():\n            return request.repeatable",
+        "        case Lost():\n            return True",
+        f"{CLIENT_RETRIES} does_no_harm",
+    ),
+    Mutant(
+        "a client leaves a server alone for as long as it asks",
+        "client/retrying.py",
+        "max(_pause(retries, situation), _asked_for(outcome, situation.now))",
+        "_pause(retries, situation)",
+        f"{CLIENT_RETRIES} left_alone",
     ),
 ]

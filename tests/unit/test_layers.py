@@ -8,7 +8,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "muster"
 LAYERS = [
     {"app"},
     {"sim"},
-    {"api", "bus", "cache", "net", "schemas", "store"},
+    {"api", "bus", "cache", "client", "net", "schemas", "store"},
     {"plugin"},
     {"nodes", "watch"},
     {"engine"},
@@ -50,3 +50,7 @@ def test_no_package_imports_one_above_or_beside_it() -> None:
         if package in RANK and RANK[other] <= RANK[package]
     ]
     assert wrong == []
+
+
+def test_the_client_needs_nothing_of_the_server() -> None:
+    assert [found for found in imports_between_packages() if found[1] == "client"] == []

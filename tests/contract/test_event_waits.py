@@ -13,7 +13,7 @@ from muster.engine.event_waits import Arrived, Source
 from muster.engine.state import Failure
 from muster.nodes.ports import HttpAnswer, HttpRequest
 from muster.store.database import Database
-from muster.store.near_misses import OldNearMisses
+from muster.store.near_misses import old_near_misses
 from muster.store.tables import near_miss, workflow_execution
 from waiting_house import BY_HAND
 
@@ -290,7 +290,7 @@ async def test_near_misses_are_kept_for_a_day(house: Awaiting) -> None:
     old = update(near_miss).where(near_miss.c.id == await house.first_miss())
     a_day_ago = datetime.now(UTC) - timedelta(hours=25)
     await house.database.write(lambda connection: connection.execute(old.values(received_at=a_day_ago)))
-    assert await OldNearMisses(house.database).forget_expired(10) == 1
+    assert await old_near_misses(house.database).forget_expired(10) == 1
     assert len(await house.misses()) == 2
 
 

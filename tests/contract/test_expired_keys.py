@@ -12,10 +12,11 @@ from muster.store.expired import ExpiredRows
 from muster.store.tables import idempotency_key
 
 DAY = timedelta(days=1)
+K = idempotency_key.c
 
 
 async def kept(database: Database) -> set[str]:
-    hashes = select(idempotency_key.c.hash)
+    hashes = select(K.hash)
     return set(await database.read(lambda connection: connection.scalars(hashes).all()))
 
 
@@ -30,13 +31,13 @@ async def put(database: Database, **keys: timedelta | None) -> None:
 
 async def test_only_what_has_expired_goes(database: Database) -> None:
     await put(database, for_good=None, tomorrow=DAY, yesterday=-DAY, long_ago=-DAY * 900)
-    assert await ExpiredRows(database, idempotency_key).forget_expired(100) == 2
+    assert await ExpiredRows(database, K.hash, K.expires_at).forget_expired(100) == 2
     assert await kept(database) == {"for_good", "tomorrow"}
 
 
 async def test_it_goes_in_batches_the_oldest_first(database: Database) -> None:
     await put(database, **{f"k{number}": -DAY * number for number in range(1, 6)}, later=DAY)
-    tidy = Housekeeping([ExpiredRows(database, idempotency_key)], at_once=2).tidy
+    tidy = Housekeeping([ExpiredRows(database, K.hash, K.expires_at)], at_once=2).tidy
     assert await tidy() == 0.0
     assert await kept(database) == {"k1", "k2", "k3", "later"}
     assert [await tidy(), await tidy()] == [0.0, LOOK_EVERY]

@@ -13,7 +13,7 @@ from muster.engine.outbox import OutgoingMessage, Stream
 from muster.engine.publishing import Broken, Overtaken
 from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
-from muster.store.outbox import OldPublished, add_messages
+from muster.store.outbox import add_messages, old_published
 from muster.store.outbox_lists import OutboxLists
 from muster.store.tables import dead_letter, outbox_message, outbox_stream
 from outbox_house import Log, OutboxHouse
@@ -184,8 +184,8 @@ async def test_published_messages_go_after_a_while_and_others_stay(house: Outbox
     await house.write(2)
     await house.publisher("a").work()
     await house.write(1)
-    assert await OldPublished(house.database, timedelta(days=1)).forget_expired(10) == 0
-    assert await OldPublished(house.database, timedelta(days=-1)).forget_expired(10) == 2
+    assert await old_published(house.database, timedelta(days=1)).forget_expired(10) == 0
+    assert await old_published(house.database, timedelta(days=-1)).forget_expired(10) == 2
     await house.publisher("a").work()
     assert log.values == house.expected(), "whoever takes over does not miss those that are gone"
 

@@ -1,12 +1,13 @@
 """What was watched long ago goes, in bounded steps; what is not over stays; idle runs come to their end."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import select, update
 
 from muster.app.watched import backtest
+from muster.engine.housekeeping import Expiring
 from muster.kit.clock import SystemClock
 from muster.kit.ids import TimeOrderedIds
 from muster.model.access import Caller, How, Role
@@ -16,7 +17,7 @@ from muster.store.recounting import Recounting
 from muster.store.tables import alert, stage_aggregate, watch_horizon
 from muster.store.watch_feed import EventFeed
 from muster.store.watch_idle import IdleRuns
-from muster.store.watch_retention import OldEvents, OldRuns
+from muster.store.watch_retention import OldRuns, old_events
 from muster.store.watch_rules import Rules
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.backtest import Asked
@@ -43,7 +44,7 @@ async def traded(house: WatchHouse, key: str, at: datetime) -> None:
 async def test_old_events_go_a_few_at_a_time(house: WatchHouse) -> None:
     await traded(house, "OLD", LONG_AGO)
     await traded(house, "NEW", datetime.now(UTC))
-    old = OldEvents(house.database, MONTH)
+    old = old_events(house.database, MONTH)
     assert [await old.forget_expired(3) for _ in range(3)] == [3, 2, 0]
     assert {row["correlation_key"] for row in await house.raw()} == {"NEW"}
 
@@ -98,9 +99,9 @@ async def test_counts_are_held_against_what_is_still_there(house: WatchHouse) ->
     assert all(each.cell[3] >= verdict.since for each in found)
 
 
-@pytest.mark.parametrize("gone", [OldRuns, OldEvents])
+@pytest.mark.parametrize("gone", [OldRuns, old_events])
 async def test_a_replay_begins_where_everything_is_still_there(
-    house: WatchHouse, gone: type[OldRuns] | type[OldEvents]
+    house: WatchHouse, gone: Callable[[Database, timedelta], Expiring]
 ) -> None:
     await house.watch()
     await traded(house, "OLD", LONG_AGO)
@@ -121,7 +122,7 @@ async def test_an_event_that_comes_again_after_it_was_forgotten_is_not_applied_t
     await house.watch()
     began = event("TRADE_INGEST", at=LONG_AGO)
     await feed.take([began])
-    assert await OldEvents(database, MONTH).forget_expired(10) == 1
+    assert await old_events(database, MONTH).forget_expired(10) == 1
     again = event("TRADE_INGEST", at=LONG_AGO, event_id=began.event_id, received_at=datetime.now(UTC))
     await feed.take([again, event("SYS2_VERIFIED", at=datetime.now(UTC))])
     assert [o["node_key"] for o in await house.occurrences()] == ["ingest", "sys2-verify"]

@@ -1,16 +1,26 @@
 """The built application in this process, on a real database."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
+import structlog
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from api_for_tests import Client, Documented
 from databases import Kind, MigratedUrls, fresh_database, server_of
 from muster.app.build import House, opened
 from muster.app.settings import Settings
+from muster.app.storage import migrated, opened_for_migration
+from muster_command import Muster
+from watch_house import WatchHouse, event
 
 As = Callable[[str], Client]
 
@@ -37,6 +47,55 @@ async def house(request: pytest.FixtureRequest, templates: MigratedUrls) -> Asyn
         opened(Settings.model_validate({"database": {"url": url}})) as found,
     ):
         yield found
+
+
+@pytest.fixture
+def topic() -> str:
+    """One that nobody else has."""
+    return f"orders-{uuid4().hex[:8]}"
+
+
+@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
+async def house_on_a_bus(request: pytest.FixtureRequest, tmp_path: Path, topic: str) -> AsyncIterator[House]:
+    """Alone on SQLite, with the topic on either bus: who wants this one has a `house` that is it."""
+    settings: dict[str, Any] = {"data_dir": str(tmp_path)}
+    if request.param == "kafka":
+        brokers = request.getfixturevalue("kafka_bootstrap")
+        admin = AdminClient({"bootstrap.servers": brokers})
+        [made] = admin.create_topics([NewTopic(topic, 2, 1)]).values()
+        await asyncio.to_thread(made.result)
+        settings["kafka"] = {"bootstrap_servers": brokers, "consumer": {"group_id": f"g-{topic}"}}
+    async with opened(Settings.model_validate(settings)) as found:
+        yield found
+
+
+@pytest.fixture
+def muster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Iterator[Muster]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield Muster(monkeypatch, capsys, tmp_path)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def trades_missed_twice(muster: Muster) -> None:
+    """In the database of whoever runs commands: two trades that began, and all that was to follow is late."""
+    asyncio.run(_miss_twice(muster.folder))
+
+
+async def _miss_twice(folder: Path) -> None:
+    settings = Settings.model_validate({"data-dir": folder / "data"})
+    async with opened_for_migration(settings) as database:
+        await migrated(database)
+        watching = WatchHouse(database)
+        await watching.watch()
+        await watching.take(event("TRADE_INGEST", "TR1"), event("TRADE_INGEST", "TR2"))
+        assert await watching.due.fire(10) == 4
+        await watching.close()
 
 
 @pytest.fixture

@@ -2,28 +2,14 @@
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 
-import pytest
 from sqlalchemy import update
 
-from muster.app.cli import main
 from muster.app.settings import Settings
-from muster.app.storage import migrated, opened_for_migration
+from muster.app.storage import opened_for_migration
 from muster.store.tables import stage_aggregate
-from watch_house import WatchHouse, event
-
-
-async def miss_twice(folder: Path) -> None:
-    settings = Settings.model_validate({"data-dir": folder / "data"})
-    async with opened_for_migration(settings) as database:
-        await migrated(database)
-        house = WatchHouse(database)
-        await house.watch()
-        await house.take(event("TRADE_INGEST", "TR1"), event("TRADE_INGEST", "TR2"))
-        assert await house.due.fire(10) == 4
-        await house.close()
+from muster_command import Muster
 
 
 async def count_wrongly(folder: Path) -> None:
@@ -34,39 +20,28 @@ async def count_wrongly(folder: Path) -> None:
 
 
 def test_alerts_are_dealt_with_and_counts_are_verified_and_mended(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    muster: Muster, trades_missed_twice: None
 ) -> None:
-    asyncio.run(miss_twice(tmp_path))
-    monkeypatch.chdir(tmp_path)
-
-    def muster(*arguments: str, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["muster", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        assert (ended.value.code or 0) == code, err
-        return out if code == 0 else out + err
-
-    listed = json.loads(muster("alerts", "ls", "--json"))
+    says = muster.says
+    listed = json.loads(says("alerts", "ls", "--json"))
     assert [alert["correlationKey"] for alert in listed] == ["TR2", "TR1"]
     number = str(listed[0]["id"])
-    assert "EXPECTED_MISSED" in muster("alerts", "ls", "--state", "open", "-q", "TR1")
-    assert muster("alerts", "ls", "--severity", "red") == "There are no alerts.\n"
-    assert "There is no state" in muster("alerts", "ls", "--state", "gone", code=2)
-    assert muster("alerts", "ack", number) == f"{number} is ack (sys2-verify of TR2)\n"
-    assert "cannot be acknowledged" in muster("alerts", "ack", number, code=1)
-    assert "has no zone" in muster("alerts", "suppress", number, "--until", "2090-01-01", code=2)
+    assert "EXPECTED_MISSED" in says("alerts", "ls", "--state", "open", "-q", "TR1")
+    assert says("alerts", "ls", "--severity", "red") == "There are no alerts.\n"
+    assert "There is no state" in says("alerts", "ls", "--state", "gone", code=2)
+    assert says("alerts", "ack", number) == f"{number} is ack (sys2-verify of TR2)\n"
+    assert "cannot be acknowledged" in says("alerts", "ack", number, code=1)
+    assert "has no zone" in says("alerts", "suppress", number, "--until", "2090-01-01", code=2)
     until = ["--until", "2090-01-01T00:00:00Z", "--json"]
-    assert json.loads(muster("alerts", "suppress", number, *until))["state"] == "suppressed"
-    assert json.loads(muster("alerts", "resolve", number, "--json"))["state"] == "resolved"
-    assert muster("alerts", "reopen", number).startswith(f"{number} is open")
-    assert json.loads(muster("alerts", "show", number))["state"] == "open"
-    assert "There is no alert 999" in muster("alerts", "show", "999", code=1)
+    assert json.loads(says("alerts", "suppress", number, *until))["state"] == "suppressed"
+    assert json.loads(says("alerts", "resolve", number, "--json"))["state"] == "resolved"
+    assert says("alerts", "reopen", number).startswith(f"{number} is open")
+    assert json.loads(says("alerts", "show", number))["state"] == "open"
+    assert "There is no alert 999" in says("alerts", "show", "999", code=1)
 
-    assert "are what happened" in muster("monitor", "verify")
-    asyncio.run(count_wrongly(tmp_path))
-    assert "--repair" in muster("monitor", "verify", code=1)
-    found = json.loads(muster("monitor", "verify", "--repair", "--json"))
+    assert "are what happened" in says("monitor", "verify")
+    asyncio.run(count_wrongly(muster.folder))
+    assert "--repair" in says("monitor", "verify", code=1)
+    found = json.loads(says("monitor", "verify", "--repair", "--json"))
     assert [each["counted"]["completed"] for each in found["differences"]] == [7]
-    assert "are what happened" in muster("monitor", "verify")
+    assert "are what happened" in says("monitor", "verify")

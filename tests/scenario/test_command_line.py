@@ -1,73 +1,22 @@
 """The command line: what it prints, how it ends, and that nothing a person can mend ends in a traceback."""
 
-import io
 import json
-import logging
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-import structlog
 import yaml
 
 from muster.api.shapes import TokenRow
-from muster.app.cli import main
 from muster.store.folder import DataFolder
+from muster_command import Muster
 
 GOOD = "workflow:\n  name: Hello\n  nodes:\n    - {id: stop, type: NOOP, config: {}}\n"
 BAD = "workflow:\n  name: Hello\n  nodes:\n    - id: a\n      type: TRANSFOM\n    - {id: a, type: NOOP}\n"
 PROGRAM = [sys.executable, "-c", "from muster.app.cli import main; main()"]
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    out: str
-    err: str
-
-
-class Muster:
-    """Runs commands in this process, in a folder of their own, with no settings but those given."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path):
-        self.monkeypatch, self.capsys, self.folder = monkeypatch, capsys, folder
-        monkeypatch.chdir(folder)
-        for name in [name for name in os.environ if name.startswith(("MUSTER_", "DB_", "OIDC_", "KAFKA_"))]:
-            monkeypatch.delenv(name)
-        monkeypatch.setenv("TERM", "dumb")
-
-    def __call__(self, *arguments: str, stdin: bytes = b"") -> Ended:
-        self.monkeypatch.setattr(sys, "argv", ["muster", *arguments])
-        self.monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        self.capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = self.capsys.readouterr()
-        assert "Traceback" not in err
-        return Ended(int(ended.value.code or 0), out, err)
-
-    def write(self, name: str, content: str | bytes) -> str:
-        path = self.folder / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return name
-
-
-@pytest.fixture
-def muster(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Iterator[Muster]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield Muster(monkeypatch, capsys, tmp_path)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
 
 
 def test_help_lists_the_commands_and_the_exit_codes(muster: Muster) -> None:

@@ -11,40 +11,13 @@ import pytest
 from sqlalchemy import select
 
 from api_for_tests import Client
+from export_steps import EXPORT_STEPS
 from muster.app.build import House, opened
 from muster.app.settings import Settings
 from muster.store.open import open_database
 from muster.store.tables import bus_message
 from polling import until
 
-EXPORT = """
-name: export
-key: export
-steps:
-  - id: "trigger-batch-export"
-    type: "KAFKA_COMMAND"
-    config:
-      commandTopic: "export-commands"
-      replyTopic: "export-replies"
-      command:
-        type: "EXPORT_DATA"
-        payload:
-          entityType: "${{workflow.context.entityType}}"
-          filters: "${{workflow.context.filters}}"
-          format: "CSV"
-      timeout: 300s  # 5 minutes
-      schema:
-        type: "AVRO"
-        registry: "{registry}"
-        subject: "{subject}"
-      dlq:
-        topic: "export-commands-dlq"
-        onTimeout: true
-        onError: true
-      outputMapping:
-        exportId: "$.exportId"
-        downloadUrl: "$.downloadUrl"
-"""
 FILTERS = {"type": "map", "values": "string"}
 PAYLOAD = {
     "type": "record",
@@ -105,7 +78,8 @@ async def test_a_command_goes_out_as_its_subject_in_the_registry_says(
         versions = f"{registry_url}/subjects/{subject}/versions"
         known = await others.post(versions, json={"schema": json.dumps(COMMAND)})
         known.raise_for_status()
-    text = EXPORT.format(registry=registry_url, subject=subject)
+    steps = EXPORT_STEPS.replace("http://schema-registry:8081", registry_url)
+    text = f"name: export\nkey: export\n{steps.replace('export-command-value', subject)}"
     made = await client.post("/api/workflow", content=text, headers={"content-type": "application/yaml"})
     assert made.status_code == 201, made.text
 

@@ -1,39 +1,20 @@
 """Messages that start workflows: published over HTTP, on the embedded bus or on Kafka."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from api_for_tests import Client
-from muster.app.build import House, opened
-from muster.app.settings import Settings
+from muster.app.build import House
 from polling import until
 
 NOOP = {"id": "echo", "type": "NOOP", "config": {}}
 
 
 @pytest.fixture
-def topic() -> str:
-    return f"orders-{uuid4().hex[:8]}"
-
-
-@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
-async def house(request: pytest.FixtureRequest, tmp_path: Path, topic: str) -> AsyncIterator[House]:
-    settings: dict[str, Any] = {"data_dir": str(tmp_path)}
-    if request.param == "kafka":
-        brokers = request.getfixturevalue("kafka_bootstrap")
-        admin = AdminClient({"bootstrap.servers": brokers})
-        [made] = admin.create_topics([NewTopic(topic, 2, 1)]).values()
-        await asyncio.to_thread(made.result)
-        settings["kafka"] = {"bootstrap_servers": brokers, "consumer": {"group_id": f"g-{topic}"}}
-    async with opened(Settings.model_validate(settings)) as found:
-        yield found
+def house(house_on_a_bus: House) -> House:
+    return house_on_a_bus
 
 
 async def workflow(client: Client, key: str = "orders") -> None:

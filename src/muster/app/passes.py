@@ -24,8 +24,8 @@ from muster.kit.tasks import ended
 from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import CommitUnknown, Unavailable
 from muster.store.expired import ExpiredRows
-from muster.store.near_misses import OldNearMisses
-from muster.store.outbox import OldPublished
+from muster.store.near_misses import old_near_misses
+from muster.store.outbox import old_published
 from muster.store.schedules import ScheduleRepository
 from muster.store.tables import idempotency_key, node_dedupe
 
@@ -64,12 +64,12 @@ def schedules(ground: Ground, control: Control, library: Library) -> Schedules:
 
 
 def housekeeping(ground: Ground) -> Loop:
-    expiring = [ExpiredRows(ground.database, table) for table in (idempotency_key, node_dedupe)]
+    database, keys = ground.database, (idempotency_key.c, node_dedupe.c)
     published = timedelta(days=ground.settings.publisher.retention_days)
     kept: list[Expiring] = [
-        *expiring,
-        OldNearMisses(ground.database),
-        OldPublished(ground.database, published),
+        *(ExpiredRows(database, columns.hash, columns.expires_at) for columns in keys),
+        old_near_misses(database),
+        old_published(database, published),
     ]
     return Loop("housekeeping", Housekeeping(kept).tidy, TROUBLE)
 

@@ -7,7 +7,7 @@ from muster.app.ground import Ground
 from muster.engine.housekeeping import Expiring, Housekeeping
 from muster.kit.loop import Loop
 from muster.store.watch_idle import IdleRuns
-from muster.store.watch_retention import OldEvents, OldRuns
+from muster.store.watch_retention import OldRuns, old_events
 from muster.watch.stages import Stage
 
 IDLE_EVERY = 600.0
@@ -19,7 +19,7 @@ def keeping(ground: Ground, stages: Collection[Stage], loop: Callable[..., Loop]
     watch = ground.settings.watch
     kept: list[Expiring] = []
     if Stage.INGEST in stages:
-        kept.append(OldEvents(ground.database, timedelta(days=watch.event_retention_days)))
+        kept.append(old_events(ground.database, timedelta(days=watch.event_retention_days)))
     if Stage.RULE in stages:
         kept.append(OldRuns(ground.database, timedelta(days=watch.run_retention_days)))
     idle = IdleRuns(ground.database, timedelta(seconds=watch.abandon_after))

@@ -1,26 +1,44 @@
 """Rows that have had their time."""
 
-from sqlalchemy import Connection, Table, delete, select
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Column, Connection, delete, select
 
 from muster.store.database import Database
 from muster.store.dialect import now
 
 
-class ExpiredRows:
-    """`engine.housekeeping.Expiring`: of a table whose rows have a `hash`, and may have an `expires_at`."""
+def _nothing(connection: Connection, before: datetime) -> None:
+    return
 
-    def __init__(self, database: Database, table: Table) -> None:
-        self._database, self._table = database, table
+
+class ExpiredRows:
+    """`engine.housekeeping.Expiring`: rows whose moment `when` was at least so long ago; those without one
+    stay. They are known by `key`. `going` is called before some go, with the moment up to which they do."""
+
+    def __init__(
+        self,
+        database: Database,
+        key: Column[Any],
+        when: Column[datetime],
+        kept_for: timedelta = timedelta(),
+        going: Callable[[Connection, datetime], None] = _nothing,
+    ) -> None:
+        self._database, self._key, self._when = database, key, when
+        self._kept_for, self._going = kept_for, going
 
     async def forget_expired(self, most: int) -> int:
         return await self._database.write(lambda connection: self._forget(connection, most))
 
     def _forget(self, connection: Connection, most: int) -> int:
-        columns, at = self._table.c, now(connection)
-        expired = columns.expires_at <= at
-        chosen = select(columns.hash).where(expired).order_by(columns.expires_at).limit(most)
-        hashes = sorted(connection.scalars(chosen))
-        if hashes:
+        before = now(connection) - self._kept_for
+        expired = self._when <= before
+        chosen = select(self._key).where(expired).order_by(self._when).limit(most)
+        keys = sorted(connection.scalars(chosen))
+        if keys:
+            self._going(connection, before)
             # Asked again: one that was taken over in between is not to go.
-            connection.execute(delete(self._table).where(columns.hash.in_(hashes), expired))
-        return len(hashes)
+            connection.execute(delete(self._key.table).where(self._key.in_(keys), expired))
+        return len(keys)

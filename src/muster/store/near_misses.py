@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from muster.engine.event_waits import Arrived, NearMiss, Refusal, Refused
 from muster.engine.state import FINAL
 from muster.store.database import Database
-from muster.store.dialect import insert_rows, now
+from muster.store.dialect import insert_rows
+from muster.store.expired import ExpiredRows
 from muster.store.tables import ID_LENGTH, NAME_LENGTH, near_miss, workflow_execution
 from muster.store.types import is_storable
 
@@ -59,22 +60,8 @@ def unmatched(connection: Connection, lost: Sequence[Arrived]) -> list[Missed]:
     return missed
 
 
-class OldNearMisses:
-    """`engine.housekeeping.Expiring`: near misses that have been kept long enough."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def forget_expired(self, most: int) -> int:
-        return await self._database.write(lambda connection: _forget(connection, most))
-
-
-def _forget(connection: Connection, most: int) -> int:
-    old = N.received_at <= now(connection) - KEPT_FOR
-    numbers = connection.scalars(select(N.id).where(old).order_by(N.received_at).limit(most)).all()
-    if numbers:
-        connection.execute(delete(near_miss).where(N.id.in_(sorted(numbers))))
-    return len(numbers)
+def old_near_misses(database: Database) -> ExpiredRows:
+    return ExpiredRows(database, N.id, N.received_at, KEPT_FOR)
 
 
 def _row(missed: Missed, at: datetime) -> dict[str, object]:

@@ -4,13 +4,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection
 
 from muster.engine.bus import Headers
 from muster.engine.outbox import OutgoingMessage
 from muster.model.json import Json
 from muster.store.database import Database
 from muster.store.dialect import insert_new, now
+from muster.store.expired import ExpiredRows
 from muster.store.tables import outbox_message
 
 M = outbox_message.c
@@ -48,19 +49,6 @@ def decode_headers(kept: Sequence[tuple[str, str]] | None) -> Headers:
     return tuple((name, b64decode(value)) for name, value in kept) if kept else ()
 
 
-class OldPublished:
-    """`engine.housekeeping.Expiring`: messages that were published, or refused, long enough ago."""
-
-    def __init__(self, database: Database, kept_for: timedelta) -> None:
-        self._database, self._kept_for = database, kept_for
-
-    async def forget_expired(self, most: int) -> int:
-        return await self._database.write(lambda connection: self._forget(connection, most))
-
-    def _forget(self, connection: Connection, most: int) -> int:
-        before = now(connection) - self._kept_for
-        old = select(M.id).where(M.published_at < before).order_by(M.published_at).limit(most)
-        ids = sorted(connection.scalars(old))
-        if ids:
-            connection.execute(delete(outbox_message).where(M.id.in_(ids)))
-        return len(ids)
+def old_published(database: Database, kept_for: timedelta) -> ExpiredRows:
+    """Messages that were published, or refused, long enough ago."""
+    return ExpiredRows(database, M.id, M.published_at, kept_for)

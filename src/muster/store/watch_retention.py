@@ -7,12 +7,14 @@ what happened from there on only.
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select, update
 
 from muster.model.watching import AlertState, ExpectationStatus
 from muster.store.database import Database
 from muster.store.dialect import insert_new, now
+from muster.store.expired import ExpiredRows
 from muster.store.tables import (
     alert,
     event_occurrence,
@@ -40,23 +42,9 @@ IS_EXPECTED = exists().where(
 _IS_ALERTED = exists().where(A.workflow_run_id == R.id, A.state != AlertState.RESOLVED.value)
 
 
-class OldEvents:
-    """`engine.housekeeping.Expiring`: events that were received long enough ago."""
-
-    def __init__(self, database: Database, kept_for: timedelta) -> None:
-        self._database, self._kept_for = database, kept_for
-
-    async def forget_expired(self, most: int) -> int:
-        return await self._database.write(lambda connection: self._forget(connection, most))
-
-    def _forget(self, connection: Connection, most: int) -> int:
-        before = now(connection) - self._kept_for
-        old = select(W.id).where(W.received_at < before).order_by(W.received_at).limit(most)
-        ids = sorted(connection.scalars(old))
-        if ids:
-            _move_horizon(connection, EVENTS, before)
-            connection.execute(delete(event_raw).where(W.id.in_(ids)))
-        return len(ids)
+def old_events(database: Database, kept_for: timedelta) -> ExpiredRows:
+    """Events that were received long enough ago."""
+    return ExpiredRows(database, W.id, W.received_at, kept_for, partial(_move_horizon, name=EVENTS))
 
 
 class OldRuns:
@@ -75,7 +63,7 @@ class OldRuns:
         ids = held_runs(connection, old, most)
         if not ids:
             return 0
-        _move_horizon(connection, RUNS, before)
+        _move_horizon(connection, before, RUNS)
         parts = select(O.id).where(O.workflow_run_id.in_(ids)).limit(MOST_ROWS)
         events = sorted(connection.scalars(parts))
         connection.execute(delete(event_occurrence).where(O.id.in_(events)))
@@ -108,6 +96,6 @@ def horizon_of(connection: Connection, *names: str) -> datetime | None:
     return max(connection.scalars(wanted), default=None)
 
 
-def _move_horizon(connection: Connection, name: str, at: datetime) -> None:
+def _move_horizon(connection: Connection, at: datetime, name: str) -> None:
     if not insert_new(connection, watch_horizon, [{"name": name, "at": at}], ("name",)):
         connection.execute(update(watch_horizon).where(H.name == name, H.at < at).values(at=at))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from export_steps import EXPORT_STEPS
 from muster.definitions.check import check
 from muster.definitions.document import checksum, from_document, to_document
 from muster.definitions.text import read
@@ -137,32 +138,6 @@ MULTI_CHANNEL: JsonObject = {
         ],
     }
 }
-STEPS = """
-steps:
-  - id: "trigger-batch-export"
-    type: "KAFKA_COMMAND"
-    config:
-      commandTopic: "export-commands"
-      replyTopic: "export-replies"
-      command:
-        type: "EXPORT_DATA"
-        payload:
-          entityType: "${workflow.context.entityType}"
-          filters: "${workflow.context.filters}"
-          format: "CSV"
-      timeout: 300s  # 5 minutes
-      schema:
-        type: "AVRO"
-        registry: "http://schema-registry:8081"
-        subject: "export-command-value"
-      dlq:
-        topic: "export-commands-dlq"
-        onTimeout: true
-        onError: true
-      outputMapping:
-        exportId: "$.exportId"
-        downloadUrl: "$.downloadUrl"
-"""
 PER_NODE: JsonObject = {
     "name": "Routing",
     "nodes": [
@@ -256,7 +231,7 @@ SHAPES: dict[str, Json] = {
     "short, two channels": MULTI_CHANNEL,
     "per-node routing": PER_NODE,
     "node data": NODE_DATA,
-    "steps": read(STEPS),
+    "steps": read(EXPORT_STEPS),
 }
 
 

@@ -18,6 +18,7 @@ from muster.api.bodies import BodyLimits
 from muster.api.camunda.told import PREFIX, error_told
 from muster.api.describe import openapi_document
 from muster.api.direct import Direct, Handler
+from muster.api.etags import etag
 from muster.api.frame import Frame
 from muster.api.guard import OwnMachineOnly, as_refused
 from muster.api.metrics import HttpMetrics, ReportMetrics
@@ -209,7 +210,7 @@ def _invalid(error: Invalid) -> Refused:
 
 def _stale(error: Stale) -> Refused:
     detail = f"The latest version is {error.current} by now."
-    return Refused(Code.STALE_VERSION, detail, headers={"ETag": f'"{error.current}"'})
+    return Refused(Code.STALE_VERSION, detail, headers=etag(error.current))
 
 
 def _bad_parameters(error: RequestValidationError) -> Refused:

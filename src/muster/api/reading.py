@@ -68,17 +68,6 @@ async def read_optional_body(request: Request, shape: type[T], limit: int) -> T:
     return await read_body(request, shape, limit) if await request.body() else shape()
 
 
-def read_if_match(request: Request) -> int | None:
-    """The version number in `If-Match`; None if the caller does not mind which it is."""
-    given = request.headers.get("if-match")
-    if given is None or given.strip() == "*":
-        return None
-    match = re.fullmatch(r'"([1-9][0-9]{0,8})"|([1-9][0-9]{0,8})', given.strip())
-    if match is None:
-        raise Refused(Code.INVALID_PARAMETER, '`If-Match` must be the `ETag` of an answer, such as "3".')
-    return int(match[1] or match[2])
-
-
 def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 

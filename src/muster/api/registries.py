@@ -28,7 +28,6 @@ async def _tenant(
 
 Tenant = Annotated[str | None, Depends(_tenant)]
 EntryKey = Annotated[str, Path(description="The key that it was registered under.")]
-ETAG = {"ETag": {"description": "The entry's version.", "schema": {"type": "string"}}}
 WRITING = (
     Code.INVALID_BODY,
     Code.UNSUPPORTED_MEDIA_TYPE,
@@ -84,10 +83,6 @@ def refuse(problems: Sequence[Problem]) -> None:
     if problems:
         detail = problems[0].message if len(problems) == 1 else f"There are {len(problems)} mistakes in it."
         raise Refused(Code.INVALID_BODY, detail, problems=problems)
-
-
-def etag(version: int) -> dict[str, str]:
-    return {"ETag": f'"{version}"'}
 
 
 def audited(kind: str, key: str, action: str, caller: Caller, institute_id: str) -> AuditEntry:

@@ -9,14 +9,14 @@ from fastapi import APIRouter, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
+from muster.api.etags import IF_MATCH, etag, etag_of, read_if_match
 from muster.api.guard import Admin
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code
-from muster.api.reading import read_body, read_if_match
+from muster.api.reading import read_body
 from muster.api.registries import (
     DELETING,
-    ETAG,
     LISTING,
     REPLACING,
     WRITING,
@@ -24,17 +24,17 @@ from muster.api.registries import (
     Tenant,
     audited,
     check_kept,
-    etag,
     found,
     new_key,
     owner,
 )
 from muster.api.registry_parts import Kept, Registries
 from muster.api.registry_shapes import EntryBody
-from muster.api.routes.workflows import IF_MATCH
 from muster.api.shapes import Shape
 from muster.api.strict import StrictRoute
 from muster.model.access import Caller, Role
+
+_ETAG = etag_of("The entry's version")
 
 
 class Entry(Protocol):
@@ -104,7 +104,7 @@ def _add_writing(router: APIRouter, registry: Registry[Body, Written, Read]) -> 
             role=Role.ADMIN,
             status=201,
             body=body_of,
-            headers=ETAG,
+            headers=_ETAG,
             notes=registry.create_notes,
         ),
     )
@@ -125,7 +125,7 @@ def _add_writing(router: APIRouter, registry: Registry[Body, Written, Read]) -> 
             *registry.problems,
             role=Role.ADMIN,
             body=body_of,
-            headers=ETAG,
+            headers=_ETAG,
             notes=registry.replace_notes + IF_MATCH,
         ),
     )
@@ -174,7 +174,7 @@ def _add_reading(router: APIRouter, registry: Registry[Body, Written, Read]) -> 
             Code.INVALID_PARAMETER,
             Code.UNAVAILABLE,
             role=Role.ADMIN,
-            headers=ETAG,
+            headers=_ETAG,
         ),
     )
     async def get(key: EntryKey, caller: Admin, parts: Given, tenant: Tenant) -> Response:

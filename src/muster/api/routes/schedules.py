@@ -8,13 +8,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
+from muster.api.etags import IF_MATCH, etag, etag_of, read_if_match
 from muster.api.execution_shapes import Reason, Started
 from muster.api.guard import Editor, Operator, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, Refused, wrong
-from muster.api.reading import read_body, read_if_match, read_optional_body, read_value
-from muster.api.routes.workflows import IF_MATCH
+from muster.api.reading import read_body, read_optional_body, read_value
 from muster.api.schedule_shapes import (
     BackfillBody,
     Backfilled,
@@ -57,7 +57,7 @@ _WRITING = (
 )
 _DELETING = (Code.NOT_FOUND, Code.CONFLICT, Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN)
 _SWITCHING = (*_DELETING, Code.INVALID_BODY, Code.UNSUPPORTED_MEDIA_TYPE)
-_ETAG = {"ETag": {"description": "The schedule's version.", "schema": {"type": "string"}}}
+_ETAG = etag_of("The schedule's version")
 _WHY = json_body(Reason, {"reason": "the bank is closed"})
 
 
@@ -308,7 +308,7 @@ def _schedule(fields: JsonObject) -> Schedule:
 
 
 def _shown(kept: StoredSchedule, status: int = 200) -> Response:
-    return answer(item_of(kept), status, {"ETag": f'"{kept.version}"'})
+    return answer(item_of(kept), status, etag(kept.version))
 
 
 def _moment(

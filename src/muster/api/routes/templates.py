@@ -6,12 +6,12 @@ from fastapi import APIRouter, Path, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
+from muster.api.etags import IF_MATCH, etag, etag_of, read_if_match
 from muster.api.guard import Editor, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, wrong
-from muster.api.reading import read_body, read_if_match
-from muster.api.routes.workflows import IF_MATCH
+from muster.api.reading import read_body
 from muster.api.shapes import TemplateBody, TemplatePage, TemplateRow
 from muster.api.strict import StrictRoute
 from muster.definitions.configs import Origin
@@ -30,7 +30,7 @@ _EXAMPLE = {
     "configJson": {"on": "#{users}", "forEach": {"subject": "Welcome", "body": "Dear #{item.name}"}},
 }
 _BODY = json_body(TemplateBody, _EXAMPLE)
-_ETAG = {"ETag": {"description": "The template's version.", "schema": {"type": "string"}}}
+_ETAG = etag_of("The template's version")
 
 Id = Annotated[str, Path(description="A template's id.")]
 
@@ -56,7 +56,7 @@ async def create_template(request: Request, caller: Editor, parts: Given) -> Res
     body = await read_body(request, TemplateBody, parts.body_limit)
     config, origin = _config(body)
     made = await parts.library.create_template(body.id, body.name, body.node_type, config, caller, origin)
-    return answer(_row(made), 201, _etag(made))
+    return answer(_row(made), 201, etag(made.version))
 
 
 @router.get(
@@ -83,7 +83,7 @@ async def list_templates(caller: Viewer, parts: Given, listed: Listed) -> Respon
 )
 async def get_template(id: Id, caller: Viewer, parts: Given) -> Response:
     found = await parts.library.template(id, caller)
-    return answer(_row(found), headers=_etag(found))
+    return answer(_row(found), headers=etag(found.version))
 
 
 @router.put(
@@ -116,7 +116,7 @@ async def replace_template(request: Request, id: Id, caller: Editor, parts: Give
     made = await parts.library.replace_template(
         id, body.name, body.node_type, config, caller, expected, origin
     )
-    return answer(_row(made), headers=_etag(made))
+    return answer(_row(made), headers=etag(made.version))
 
 
 @router.delete(
@@ -156,10 +156,6 @@ def _config(body: TemplateBody) -> tuple[JsonObject, Origin]:
     if not isinstance(value, dict):
         raise wrong("/configJson", "The config must be an object.")
     return value, Origin("/configJson", None)
-
-
-def _etag(template: NodeTemplate) -> dict[str, str]:
-    return {"ETag": f'"{template.version}"'}
 
 
 def _row(template: NodeTemplate) -> TemplateRow:

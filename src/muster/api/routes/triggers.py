@@ -6,13 +6,13 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
+from muster.api.etags import IF_MATCH, etag, etag_of, read_if_match
 from muster.api.execution_shapes import Reason
 from muster.api.guard import Editor, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, problem_json, wrong
-from muster.api.reading import read_body, read_if_match, read_optional_body
-from muster.api.routes.workflows import IF_MATCH
+from muster.api.reading import read_body, read_optional_body
 from muster.api.shapes import ProblemEntry
 from muster.api.strict import StrictRoute
 from muster.api.taken_paths import pointing_into
@@ -32,7 +32,7 @@ _EXAMPLE = {
     "idempotencyGenerationSetting": {"strategy": "CONTEXT_BASED", "contextFields": ["userId", "sessionId"]},
 }
 _BODY = json_body(TriggerBody, _EXAMPLE)
-_ETAG = {"ETag": {"description": "The trigger's version.", "schema": {"type": "string"}}}
+_ETAG = etag_of("The trigger's version")
 _WRITING = (Code.UNAVAILABLE, Code.OUTCOME_UNKNOWN)
 _SECRETS = (*_WRITING, Code.INVALID_BODY, Code.UNSUPPORTED_MEDIA_TYPE)
 _WHY = json_body(Reason, {"reason": "the old one was in a log"})
@@ -94,7 +94,7 @@ async def list_triggers(
 )
 async def get_trigger(id: Id, caller: Viewer, parts: Given) -> Response:
     found = await parts.triggers.get(id, caller)
-    return answer(_row(found), headers=_etag(found))
+    return answer(_row(found), headers=etag(found.version))
 
 
 @router.put(
@@ -182,7 +182,7 @@ async def rotate_secret(request: Request, id: Id, caller: Editor, parts: Given) 
 async def revoke_secrets(request: Request, id: Id, caller: Editor, parts: Given) -> Response:
     body = await read_optional_body(request, Reason, parts.body_limit)
     kept = await parts.triggers.revoke(id, caller, body.reason)
-    return answer(_row(kept), headers=_etag(kept))
+    return answer(_row(kept), headers=etag(kept.version))
 
 
 def _settings(body: TriggerBody) -> TriggerSettings:
@@ -203,11 +203,7 @@ def _saved(made: SavedTrigger, status: int = 200) -> Response:
     warnings = [ProblemEntry.model_validate(problem_json(problem)) for problem in made.warnings]
     row = _row(made.trigger).model_dump()
     shape = TriggerSaved.model_validate({**row, "secret": made.secret, "warnings": warnings})
-    return answer(shape, status, _etag(made.trigger))
-
-
-def _etag(trigger: Trigger) -> dict[str, str]:
-    return {"ETag": f'"{trigger.version}"'}
+    return answer(shape, status, etag(made.trigger.version))
 
 
 def _row(trigger: Trigger) -> TriggerRow:

@@ -7,11 +7,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import described
+from muster.api.etags import IF_MATCH, etag, etag_of, read_if_match
 from muster.api.guard import Editor, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, problem_json
-from muster.api.reading import read_if_match, read_value
+from muster.api.reading import read_value
 from muster.api.shapes import ProblemEntry, Verdict
 from muster.api.strict import StrictRoute
 from muster.api.watch_shapes import (
@@ -53,12 +54,7 @@ BODY: dict[str, object] = {
     }
 }
 Key = Annotated[str, Path(description="A watched workflow's key, or its id.")]
-ETAG = {
-    "ETag": {
-        "description": "The latest version's number, for `If-Match`.",
-        "schema": {"type": "string", "examples": ['"3"']},
-    }
-}
+ETAG = etag_of("The latest version's number")
 
 
 @router.post(
@@ -81,7 +77,7 @@ ETAG = {
 async def create_watched(request: Request, caller: Editor, parts: Given) -> Response:
     document = await read_value(request, parts.body_limit)
     saved = await parts.watched.library.create(document, caller)
-    return answer(_created(saved), 201, _etag(saved.version.number))
+    return answer(_created(saved), 201, etag(saved.version.number))
 
 
 @router.get(
@@ -133,7 +129,7 @@ async def validate_watched(request: Request, caller: Viewer, parts: Given) -> Re
 async def get_watched(key: Key, caller: Viewer, parts: Given) -> Response:
     workflow, version = await parts.watched.library.get(key, caller)
     whole = WatchedWhole.model_validate({**asdict(workflow), "definition": version.document})
-    return answer(whole, headers=_etag(version.number))
+    return answer(whole, headers=etag(version.number))
 
 
 @router.put(
@@ -151,15 +147,14 @@ async def get_watched(key: Key, caller: Viewer, parts: Given) -> Response:
         role=Role.EDITOR,
         body=BODY,
         headers=ETAG,
-        notes="New runs begin on it; what is under way ends on the version that it began on. `If-Match` with "
-        "the `ETag` that you have seen makes sure that nobody changed it since.",
+        notes="New runs begin on it; what is under way ends on the version that it began on." + IF_MATCH,
     ),
 )
 async def replace_watched(request: Request, key: Key, caller: Editor, parts: Given) -> Response:
     expected = read_if_match(request)
     document = await read_value(request, parts.body_limit)
     saved = await parts.watched.library.replace(key, document, caller, expected)
-    return answer(_created(saved), headers=_etag(saved.version.number))
+    return answer(_created(saved), headers=etag(saved.version.number))
 
 
 @router.get(
@@ -178,10 +173,6 @@ async def replace_watched(request: Request, key: Key, caller: Editor, parts: Giv
 async def list_watched_versions(key: Key, caller: Viewer, parts: Given, listed: Listed) -> Response:
     found, following = await parts.watched.library.versions(key, caller, listed)
     return answer(WatchedVersionPage(items=[_version(each) for each in found], next_cursor=following))
-
-
-def _etag(number: int) -> dict[str, str]:
-    return {"ETag": f'"{number}"'}
 
 
 def _created(saved: SavedWatched) -> WatchedCreated:

@@ -7,11 +7,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from muster.api.answers import answer
 from muster.api.describe import definition_body, described, json_body
+from muster.api.etags import IF_MATCH, etag, etag_of, read_if_match
 from muster.api.guard import Editor, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, problem_json
-from muster.api.reading import read_definition, read_if_match, read_optional_body
+from muster.api.reading import read_definition, read_optional_body
 from muster.api.shapes import (
     Activate,
     ProblemEntry,
@@ -59,13 +60,7 @@ BODY = definition_body(EXAMPLE, EXAMPLE_YAML)
 
 Id = Annotated[str, Path(description="A workflow's id or key.")]
 Number = Annotated[int, Path(ge=1, le=2_147_483_647, description="A version's number.")]
-ETAG = {
-    "ETag": {
-        "description": "The latest version's number, for `If-Match`.",
-        "schema": {"type": "string", "examples": ['"3"']},
-    }
-}
-IF_MATCH = " `If-Match` with the `ETag` that you have seen makes sure that nobody changed it since."
+ETAG = etag_of("The latest version's number")
 
 
 @router.post(
@@ -89,7 +84,7 @@ async def create_workflow(request: Request, caller: Editor, parts: Given) -> Res
     document = await read_definition(request, parts.body_limit)
     with pointing_into(document):
         saved = await parts.library.create(document, caller)
-    return answer(_created(saved), 201, _etag(saved.version))
+    return answer(_created(saved), 201, etag(saved.version))
 
 
 @router.get(
@@ -150,7 +145,7 @@ async def validate(request: Request, caller: Viewer, parts: Given) -> Response:
 )
 async def get_workflow(id: Id, caller: Viewer, parts: Given) -> Response:
     workflow, version = await parts.library.get(id, caller)
-    return answer(_whole(workflow, version), headers=_etag(workflow.latest_version))
+    return answer(_whole(workflow, version), headers=etag(workflow.latest_version))
 
 
 @router.put(
@@ -184,7 +179,7 @@ async def update_workflow(
     document = await read_definition(request, parts.body_limit)
     with pointing_into(document):
         saved = await parts.library.update(id, document, caller, expected, activate)
-    return answer(_created(saved), headers=_etag(saved.version))
+    return answer(_created(saved), headers=etag(saved.version))
 
 
 @router.delete(
@@ -259,11 +254,7 @@ async def activate_workflow(request: Request, id: Id, caller: Editor, parts: Giv
     expected = read_if_match(request)
     body = await read_optional_body(request, Activate, parts.body_limit)
     workflow = await parts.library.activate(id, body.version, caller, expected)
-    return answer(_row(workflow), headers=_etag(workflow.latest_version))
-
-
-def _etag(version: int) -> dict[str, str]:
-    return {"ETag": f'"{version}"'}
+    return answer(_row(workflow), headers=etag(workflow.latest_version))
 
 
 def _entries(problems: tuple[Problem, ...] | list[Problem]) -> list[ProblemEntry]:

@@ -1,8 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, got } from '../api/client';
-import { Dialog } from '../ui/Dialog';
-import { Problem } from '../ui/Problem';
+import { FormDialog } from '../ui/FormDialog';
 import { say } from '../ui/toasts';
 import { NextTimes } from './NextTimes';
 import { type Schedule, type When, whenOf } from './schedule-times';
@@ -39,86 +38,76 @@ export function ScheduleForm({ schedule, close }: { schedule: Schedule | null; c
     },
   });
   return (
-    <Dialog open close={close} title={schedule ? 'Change the schedule' : 'New schedule'} wide>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate();
-        }}
-      >
-        {!schedule && <Workflow value={workflow} set={setWorkflow} />}
-        <div className="segments" role="group" aria-label="Kind">
-          {KINDS.map(([kind, title]) => (
-            <button
-              key={kind}
-              type="button"
-              aria-pressed={when.scheduleType === kind}
-              onClick={() => setWhen(turned(when, kind))}
-            >
-              {title}
-            </button>
-          ))}
-        </div>
-        {when.scheduleType === 'CRON' && (
-          <Cron
-            value={when.cronExpression ?? ''}
-            set={(cronExpression) => setWhen({ ...when, cronExpression })}
-          />
-        )}
-        {when.scheduleType === 'INTERVAL' && (
+    <FormDialog
+      title={schedule ? 'Change the schedule' : 'New schedule'}
+      wide
+      close={close}
+      acting={saving}
+      verb="Save"
+    >
+      {!schedule && <Workflow value={workflow} set={setWorkflow} />}
+      <div className="segments" role="group" aria-label="Kind">
+        {KINDS.map(([kind, title]) => (
+          <button
+            key={kind}
+            type="button"
+            aria-pressed={when.scheduleType === kind}
+            onClick={() => setWhen(turned(when, kind))}
+          >
+            {title}
+          </button>
+        ))}
+      </div>
+      {when.scheduleType === 'CRON' && (
+        <Cron
+          value={when.cronExpression ?? ''}
+          set={(cronExpression) => setWhen({ ...when, cronExpression })}
+        />
+      )}
+      {when.scheduleType === 'INTERVAL' && (
+        <Numbered
+          label="Every so many minutes"
+          value={when.intervalMinutes}
+          set={(intervalMinutes) => setWhen({ ...when, intervalMinutes })}
+        />
+      )}
+      {when.scheduleType === 'MONTHLY' && (
+        <div className="inline">
           <Numbered
-            label="Every so many minutes"
-            value={when.intervalMinutes}
-            set={(intervalMinutes) => setWhen({ ...when, intervalMinutes })}
+            label="Day of month"
+            value={when.dayOfMonth}
+            set={(dayOfMonth) => setWhen({ ...when, dayOfMonth })}
           />
-        )}
-        {when.scheduleType === 'MONTHLY' && (
-          <div className="inline">
-            <Numbered
-              label="Day of month"
-              value={when.dayOfMonth}
-              set={(dayOfMonth) => setWhen({ ...when, dayOfMonth })}
+          <label className="field">
+            <span>Time</span>
+            <input
+              className="input"
+              type="time"
+              required
+              value={when.time ?? ''}
+              onChange={(event) => setWhen({ ...when, time: event.target.value })}
             />
-            <label className="field">
-              <span>Time</span>
-              <input
-                className="input"
-                type="time"
-                required
-                value={when.time ?? ''}
-                onChange={(event) => setWhen({ ...when, time: event.target.value })}
-              />
-            </label>
-          </div>
-        )}
-        <label className="field">
-          <span>Zone</span>
-          <input
-            className="input"
-            list="zones"
-            required
-            value={when.timezone}
-            onChange={(event) => setWhen({ ...when, timezone: event.target.value })}
-          />
-          <datalist id="zones">
-            {ZONES.map((zone) => (
-              <option key={zone} value={zone} />
-            ))}
-          </datalist>
-        </label>
-        <h3>The next five times</h3>
-        <NextTimes when={when} />
-        {saving.error && <Problem error={saving.error} />}
-        <footer>
-          <button type="button" className="button" onClick={close}>
-            Not now
-          </button>
-          <button type="submit" className="button primary" disabled={saving.isPending}>
-            Save
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+          </label>
+        </div>
+      )}
+      <label className="field">
+        <span>Zone</span>
+        <input
+          className="input"
+          list="zones"
+          required
+          value={when.timezone}
+          onChange={(event) => setWhen({ ...when, timezone: event.target.value })}
+        />
+        <datalist id="zones">
+          {ZONES.map((zone) => (
+            <option key={zone} value={zone} />
+          ))}
+        </datalist>
+      </label>
+      <h3>The next five times</h3>
+      <NextTimes when={when} />
+    </FormDialog>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { api, got, type Schemas } from '../api/client';
 import { useMay, useMe } from '../api/me';
 import { settings } from '../api/settings';
@@ -8,6 +8,7 @@ import { chooseTheme, type Theme, theme } from '../app/theme';
 import { Asked } from '../ui/Asked';
 import { CopyId } from '../ui/CopyId';
 import { Dialog } from '../ui/Dialog';
+import { FormDialog } from '../ui/FormDialog';
 import { Page } from '../ui/Page';
 import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
@@ -74,6 +75,52 @@ function You() {
   );
 }
 
+interface Keeping {
+  readonly title: string;
+  /** What a new one is called. */
+  readonly one: string;
+  readonly words: ReactNode;
+  readonly columns: readonly string[];
+  readonly rows: readonly ReactNode[];
+  readonly error: Error | null;
+  readonly begin: () => void;
+  readonly children: ReactNode;
+}
+
+/** What is kept here: each has its row, whose last cell is what can be done with it. */
+function Kept({ title, one, words, columns, rows, error, begin, children }: Keeping) {
+  return (
+    <section className="card stack" aria-label={title}>
+      <header className="inline">
+        <h2>{title}</h2>
+        <button type="button" className="button small" onClick={begin}>
+          New {one}
+        </button>
+      </header>
+      <p className="quiet">{words}</p>
+      {error && <Problem error={error} />}
+      {rows.length > 0 && (
+        <table className="times">
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+              <th scope="col">
+                <span className="unseen">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>{rows}</tbody>
+        </table>
+      )}
+      {children}
+    </section>
+  );
+}
+
 type Token = Schemas['TokenRow'];
 
 function Tokens() {
@@ -83,49 +130,31 @@ function Tokens() {
     got(api.GET('/api/tokens', { params: { query: { cursor, limit: 100 } } })),
   );
   return (
-    <section className="card stack" aria-label="API tokens">
-      <header className="inline">
-        <h2>API tokens</h2>
-        <button type="button" className="button small" onClick={() => ask('new')}>
-          New token
-        </button>
-      </header>
-      <p className="quiet">For programs, and for people without a provider. Each is shown once.</p>
-      {pages.error && <Problem error={pages.error} />}
-      {pages.rows.length > 0 && (
-        <table className="times">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">May</th>
-              <th scope="col">Used</th>
-              <th scope="col">Ends</th>
-              <th scope="col">
-                <span className="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {pages.rows.map((token) => (
-              <tr key={token.id}>
-                <td>{token.name}</td>
-                <td>{token.roles.join(', ')}</td>
-                <td>
-                  <Time at={token.lastUsedAt} />
-                </td>
-                <td>{token.revokedAt ? <Status of="CANCELLED" /> : <Time at={token.expiresAt} />}</td>
-                <td>
-                  {!token.revokedAt && (
-                    <button type="button" className="button small" onClick={() => ask(token)}>
-                      Revoke
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+    <Kept
+      title="API tokens"
+      one="token"
+      words="For programs, and for people without a provider. Each is shown once."
+      columns={['Name', 'May', 'Used', 'Ends']}
+      error={pages.error}
+      begin={() => ask('new')}
+      rows={pages.rows.map((token) => (
+        <tr key={token.id}>
+          <td>{token.name}</td>
+          <td>{token.roles.join(', ')}</td>
+          <td>
+            <Time at={token.lastUsedAt} />
+          </td>
+          <td>{token.revokedAt ? <Status of="CANCELLED" /> : <Time at={token.expiresAt} />}</td>
+          <td>
+            {!token.revokedAt && (
+              <button type="button" className="button small" onClick={() => ask(token)}>
+                Revoke
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    >
       {asking === 'new' && <NewToken close={() => ask(null)} />}
       {asking && asking !== 'new' && (
         <Asked
@@ -140,7 +169,7 @@ function Tokens() {
           }}
         />
       )}
-    </section>
+    </Kept>
   );
 }
 
@@ -172,57 +201,41 @@ function NewToken({ close }: { close: () => void }) {
     );
   }
   return (
-    <Dialog open close={close} title="New token">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          making.mutate();
-        }}
-      >
-        <label className="field">
-          <span>Name</span>
-          <input
-            className="input"
-            required
-            value={name}
-            placeholder="who uses it"
-            onChange={(event) => setName(event.target.value)}
-          />
-        </label>
-        <label className="field">
-          <span>Role</span>
-          <select
-            className="input"
-            value={role}
-            onChange={(event) => setRole(event.target.value as typeof role)}
-          >
-            {ROLES.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
-        <label className="field">
-          <span>Days until it ends</span>
-          <input
-            className="input"
-            type="number"
-            min="0"
-            value={days}
-            onChange={(event) => setDays(event.target.value)}
-          />
-          <small>0: it does not end by itself.</small>
-        </label>
-        {making.error && <Problem error={making.error} />}
-        <footer>
-          <button type="button" className="button" onClick={close}>
-            Not now
-          </button>
-          <button type="submit" className="button primary" disabled={making.isPending}>
-            Make it
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog title="New token" close={close} acting={making} verb="Make it">
+      <label className="field">
+        <span>Name</span>
+        <input
+          className="input"
+          required
+          value={name}
+          placeholder="who uses it"
+          onChange={(event) => setName(event.target.value)}
+        />
+      </label>
+      <label className="field">
+        <span>Role</span>
+        <select
+          className="input"
+          value={role}
+          onChange={(event) => setRole(event.target.value as typeof role)}
+        >
+          {ROLES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <label className="field">
+        <span>Days until it ends</span>
+        <input
+          className="input"
+          type="number"
+          min="0"
+          value={days}
+          onChange={(event) => setDays(event.target.value)}
+        />
+        <small>0: it does not end by itself.</small>
+      </label>
+    </FormDialog>
   );
 }
 
@@ -236,52 +249,38 @@ function Secrets() {
     got(api.GET('/api/secrets', { params: { query: { cursor, limit: 100 } } })),
   );
   return (
-    <section className="card stack" aria-label="Secrets">
-      <header className="inline">
-        <h2>Secrets</h2>
-        <button type="button" className="button small" onClick={() => ask('new')}>
-          New secret
-        </button>
-      </header>
-      <p className="quiet">
-        Definitions read them as <code>{'#{_vars.name}'}</code>. What they are comes in, and never out.
-      </p>
-      {pages.error && <Problem error={pages.error} />}
-      {pages.rows.length > 0 && (
-        <table className="times">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">Changed</th>
-              <th scope="col">
-                <span className="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {pages.rows.map((secret) => (
-              <tr key={`${secret.instituteId} ${secret.name}`}>
-                <td>
-                  <code>{secret.name}</code>
-                </td>
-                <td>
-                  <Time at={secret.updatedAt} />
-                </td>
-                <td>
-                  <div className="inline">
-                    <button type="button" className="button small" onClick={() => ask(secret)}>
-                      Change
-                    </button>
-                    <button type="button" className="button small" onClick={() => remove(secret)}>
-                      Remove
-                    </button>
-                  </div>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+    <Kept
+      title="Secrets"
+      one="secret"
+      words={
+        <>
+          Definitions read them as <code>{'#{_vars.name}'}</code>. What they are comes in, and never out.
+        </>
+      }
+      columns={['Name', 'Changed']}
+      error={pages.error}
+      begin={() => ask('new')}
+      rows={pages.rows.map((secret) => (
+        <tr key={`${secret.instituteId} ${secret.name}`}>
+          <td>
+            <code>{secret.name}</code>
+          </td>
+          <td>
+            <Time at={secret.updatedAt} />
+          </td>
+          <td>
+            <div className="inline">
+              <button type="button" className="button small" onClick={() => ask(secret)}>
+                Change
+              </button>
+              <button type="button" className="button small" onClick={() => remove(secret)}>
+                Remove
+              </button>
+            </div>
+          </td>
+        </tr>
+      ))}
+    >
       {asking && <SecretDialog secret={asking === 'new' ? null : asking} close={() => ask(null)} />}
       {removing && (
         <Asked
@@ -298,7 +297,7 @@ function Secrets() {
           }}
         />
       )}
-    </section>
+    </Kept>
   );
 }
 
@@ -323,45 +322,34 @@ function SecretDialog({ secret, close }: { secret: Secret | null; close: () => v
     },
   });
   return (
-    <Dialog open close={close} title={secret ? `Change ${secret.name}` : 'New secret'}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate();
-        }}
-      >
-        {!secret && (
-          <label className="field">
-            <span>Name</span>
-            <input
-              className="input mono"
-              required
-              value={name}
-              onChange={(event) => setName(event.target.value)}
-            />
-          </label>
-        )}
+    <FormDialog
+      title={secret ? `Change ${secret.name}` : 'New secret'}
+      close={close}
+      acting={saving}
+      verb="Keep it"
+    >
+      {!secret && (
         <label className="field">
-          <span>Value</span>
+          <span>Name</span>
           <input
-            className="input"
-            type="password"
-            autoComplete="off"
+            className="input mono"
             required
-            value={value}
-            onChange={(event) => setValue(event.target.value)}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
           />
         </label>
-        {saving.error && <Problem error={saving.error} />}
-        <footer>
-          <button type="button" className="button" onClick={close}>
-            Not now
-          </button>
-          <button type="submit" className="button primary" disabled={saving.isPending}>
-            Keep it
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+      )}
+      <label className="field">
+        <span>Value</span>
+        <input
+          className="input"
+          type="password"
+          autoComplete="off"
+          required
+          value={value}
+          onChange={(event) => setValue(event.target.value)}
+        />
+      </label>
+    </FormDialog>
   );
 }

@@ -1,8 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, got } from '../api/client';
-import { Dialog } from '../ui/Dialog';
-import { Problem } from '../ui/Problem';
+import { FormDialog } from '../ui/FormDialog';
 
 interface Props {
   readonly workflow: { readonly id: string; readonly name: string };
@@ -27,35 +26,19 @@ export function StartDialog({ workflow, version, close, started }: Props) {
     onSuccess: (answer) => started((answer as { executionId: string }).executionId),
   });
   return (
-    <Dialog open close={close} title={`Run ${workflow.name}`}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          starting.mutate();
-        }}
-      >
-        <label className="field">
-          <span>Context</span>
-          <textarea
-            className="input"
-            rows={7}
-            spellCheck={false}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <small>A JSON object: what the first node finds.</small>
-        </label>
-        {starting.error && <Problem error={starting.error} />}
-        <footer>
-          <button type="button" className="button" onClick={close}>
-            Not now
-          </button>
-          <button type="submit" className="button primary" disabled={starting.isPending}>
-            Run
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog title={`Run ${workflow.name}`} close={close} acting={starting} verb="Run">
+      <label className="field">
+        <span>Context</span>
+        <textarea
+          className="input"
+          rows={7}
+          spellCheck={false}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <small>A JSON object: what the first node finds.</small>
+      </label>
+    </FormDialog>
   );
 }
 

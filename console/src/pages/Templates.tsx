@@ -8,12 +8,11 @@ import { SchemaForm } from '../designer/SchemaForm';
 import type { Schema } from '../designer/schema';
 import type { JsonObject } from '../graph/flow';
 import { CopyId } from '../ui/CopyId';
-import { Dialog } from '../ui/Dialog';
 import { Empty } from '../ui/Empty';
+import { FormDialog } from '../ui/FormDialog';
 import type { Column } from '../ui/List';
 import { Listed } from '../ui/Listed';
 import { Page } from '../ui/Page';
-import { Problem } from '../ui/Problem';
 import { say } from '../ui/toasts';
 import { usePages } from '../ui/usePages';
 
@@ -89,86 +88,77 @@ function One({ template, close }: { template: Template | null; close: () => void
     onSuccess: () => done('Removed'),
   });
   const schema = byName.get(nodeType.toUpperCase())?.schema as Schema | undefined;
-  const error = saving.error ?? removing.error;
   return (
-    <Dialog open close={close} title={template?.name ?? 'New template'} wide>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.mutate();
-        }}
-      >
-        <fieldset className="bare stack" disabled={!mayEdit}>
-          <div className="halves">
-            <label className="field">
-              <span>Name</span>
-              <input
-                className="input"
-                required
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            </label>
-            {template ? (
-              <div className="field">
-                <span>Id</span>
-                <CopyId id={template.id} whole />
-              </div>
-            ) : (
-              <label className="field">
-                <span>Id</span>
-                <input
-                  className="input mono"
-                  placeholder="made for you"
-                  value={id}
-                  onChange={(event) => setId(event.target.value)}
-                />
-              </label>
-            )}
-          </div>
+    <FormDialog
+      title={template?.name ?? 'New template'}
+      wide
+      close={close}
+      acting={{ mutate: saving.mutate, error: saving.error ?? removing.error, isPending: saving.isPending }}
+      verb={mayEdit ? 'Save' : undefined}
+      leave={mayEdit ? 'Leave it' : 'Close'}
+      beside={
+        template &&
+        mayEdit && (
+          <button
+            type="button"
+            className="button harm"
+            disabled={removing.isPending}
+            onClick={() => removing.mutate()}
+          >
+            Remove
+          </button>
+        )
+      }
+    >
+      <fieldset className="bare stack" disabled={!mayEdit}>
+        <div className="halves">
           <label className="field">
-            <span>Type of node</span>
-            <select
+            <span>Name</span>
+            <input
               className="input"
               required
-              value={nodeType}
-              onChange={(event) => setNodeType(event.target.value)}
-            >
-              <option value="">Choose one</option>
-              {all.map((type) => (
-                <option key={type.name} value={type.name}>
-                  {type.title}
-                </option>
-              ))}
-            </select>
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
           </label>
-          {schema && (
-            <SchemaForm key={nodeType} schema={schema} root={schema} value={config} change={setConfig} />
+          {template ? (
+            <div className="field">
+              <span>Id</span>
+              <CopyId id={template.id} whole />
+            </div>
+          ) : (
+            <label className="field">
+              <span>Id</span>
+              <input
+                className="input mono"
+                placeholder="made for you"
+                value={id}
+                onChange={(event) => setId(event.target.value)}
+              />
+            </label>
           )}
-        </fieldset>
-        {error && <Problem error={error} />}
-        <footer>
-          {template && mayEdit && (
-            <button
-              type="button"
-              className="button harm"
-              disabled={removing.isPending}
-              onClick={() => removing.mutate()}
-            >
-              Remove
-            </button>
-          )}
-          <button type="button" className="button" onClick={close}>
-            {mayEdit ? 'Leave it' : 'Close'}
-          </button>
-          {mayEdit && (
-            <button type="submit" className="button primary" disabled={saving.isPending}>
-              Save
-            </button>
-          )}
-        </footer>
-      </form>
-    </Dialog>
+        </div>
+        <label className="field">
+          <span>Type of node</span>
+          <select
+            className="input"
+            required
+            value={nodeType}
+            onChange={(event) => setNodeType(event.target.value)}
+          >
+            <option value="">Choose one</option>
+            {all.map((type) => (
+              <option key={type.name} value={type.name}>
+                {type.title}
+              </option>
+            ))}
+          </select>
+        </label>
+        {schema && (
+          <SchemaForm key={nodeType} schema={schema} root={schema} value={config} change={setConfig} />
+        )}
+      </fieldset>
+    </FormDialog>
   );
 }
 

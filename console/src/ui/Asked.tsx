@@ -1,7 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Dialog } from './Dialog';
-import { Problem } from './Problem';
+import { FormDialog } from './FormDialog';
 
 export interface Asking {
   readonly title: string;
@@ -17,29 +16,9 @@ export interface Asking {
 export function Asked(props: Asking & { readonly act: () => Promise<unknown> }) {
   const acting = useMutation({ mutationFn: props.act, onSuccess: props.close });
   return (
-    <Dialog open close={props.close} title={props.title}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          acting.mutate();
-        }}
-      >
-        <p>{props.what}</p>
-        {props.children}
-        {acting.error && <Problem error={acting.error} />}
-        <footer>
-          <button type="button" className="button" onClick={props.close}>
-            Leave it
-          </button>
-          <button
-            type="submit"
-            className={props.harmful ? 'button harm' : 'button primary'}
-            disabled={acting.isPending}
-          >
-            {props.verb}
-          </button>
-        </footer>
-      </form>
-    </Dialog>
+    <FormDialog {...props} acting={acting} leave="Leave it">
+      <p>{props.what}</p>
+      {props.children}
+    </FormDialog>
   );
 }

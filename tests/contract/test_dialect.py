@@ -1,30 +1,25 @@
 """What the three databases spell differently means the same on each."""
 
-import asyncio
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.util import await_only
 
 from clocks import NOON
-from databases import EVERY_KIND
 from muster.model.problems import AuthorError
 from muster.store.database import Database
 from muster.store.dialect import (
-    Claim,
     insert_new,
     insert_rows,
     lock_rows,
     now,
-    one_at_a_time,
     present,
     upsert,
     utc_now,
     violated_key,
 )
-from muster.store.tables import api_token, large_value, node_template, workflow
+from muster.store.tables import api_token, large_value, node_template
 from polling import PATIENCE
 
 
@@ -87,16 +82,6 @@ async def test_of_rows_with_a_key_in_use_only_the_new_ones_are_inserted_and_name
     assert await database.read(templates) == {"a": ("A", 1), "b": ("B", 1), "c": ("C", 2)}
 
 
-async def test_of_many_who_insert_the_same_new_rows_each_row_has_one_winner(database: Database) -> None:
-    rows = [row | {"institute_id": ""} for row in template_rows(*(f"t{n}" for n in range(50)))]
-
-    def work(connection: Connection) -> set[tuple[str, str]]:
-        return insert_new(connection, node_template, rows, ["institute_id", "id"])
-
-    won = await asyncio.gather(*(database.write(work) for _ in range(8)))
-    assert sorted(key for one in won for key in one) == sorted(("", str(row["id"])) for row in rows)
-
-
 async def test_an_upsert_changes_what_is_there_and_adds_what_is_not(database: Database) -> None:
     def rows(*names: str, version: int) -> list[dict[str, object]]:
         return [row | {"institute_id": ""} for row in template_rows(*names, version=version)]
@@ -134,109 +119,10 @@ async def test_times_of_new_rows_can_be_told_by_how_far_they_are_from_now(databa
     assert found.expires_at - found.created_at == timedelta(hours=1)
 
 
-async def test_whoever_wants_a_locked_row_waits_and_sees_what_became_of_it(database: Database) -> None:
-    await database.write(lambda c: insert_rows(c, node_template, template_rows("a", version=0)))
-
-    def count(connection: Connection) -> None:
-        (row,) = lock_rows(connection, node_template, "id", ["a"], ("version",))
-        connection.execute(update(node_template).values(version=row.version + 1))
-
-    await asyncio.gather(*(database.write(count) for _ in range(8)))
-    assert (await database.read(templates))["a"] == ("A", 8)
-
-
-async def test_claimants_at_once_never_claim_the_same_row(database: Database) -> None:
-    rows = [token_row(f"t{number:03}") for number in range(100)]
-    await database.write(lambda c: insert_rows(c, api_token, rows))
-    free = select(api_token.c.id).where(api_token.c.revoked_at.is_(None)).order_by(api_token.c.id).limit(10)
-
-    def work(connection: Connection) -> list[str]:
-        columns = [api_token.c.id, api_token.c.revoked_at]
-        taken = Claim(api_token, free, {"revoked_at": NOON}, columns).run(connection)
-        assert all(row.revoked_at == NOON for row in taken)
-        return [row.id for row in taken]
-
-    claimed: list[str] = []
-    while got := [
-        one for many in await asyncio.gather(*(database.write(work) for _ in range(6))) for one in many
-    ]:
-        claimed += got
-    assert sorted(claimed) == sorted(row["id"] for row in rows)
-
-
-@pytest.mark.parametrize("database_url", EVERY_KIND[1:], indirect=True)
-async def test_a_claimant_passes_over_what_another_is_claiming_instead_of_waiting(database: Database) -> None:
-    await database.write(lambda c: insert_rows(c, api_token, [token_row(f"t{n}") for n in range(4)]))
-    free = select(api_token.c.id).where(api_token.c.revoked_at.is_(None)).order_by(api_token.c.id).limit(2)
-
-    def take_two(connection: Connection) -> list[str]:
-        claim = Claim(api_token, free, {"revoked_at": NOON}, [api_token.c.id])
-        return [row.id for row in claim.run(connection)]
-
-    def while_holding(connection: Connection) -> list[list[str]]:
-        return [take_two(connection), await_only(asyncio.wait_for(database.write(take_two), PATIENCE))]
-
-    assert [sorted(ids) for ids in await database.write(while_holding)] == [["t0", "t1"], ["t2", "t3"]]
-
-
-async def test_a_key_that_was_broken_is_named_by_its_columns(database: Database) -> None:
-    first = token_row("a for key 'uq_api_token_hash'")
-    await database.write(lambda c: insert_rows(c, api_token, [first]))
-    for again, columns in (
-        (first | {"token_hash": "other"}, ("id",)),
-        (first | {"id": "other"}, ("token_hash",)),
-    ):
-        with pytest.raises(IntegrityError) as refused:
-            await database.write(lambda c, row=again: insert_rows(c, api_token, [row]))
-        assert violated_key(refused.value, api_token) == columns
-        assert violated_key(refused.value, workflow) is None
-
-
 async def test_a_value_that_is_missing_is_no_broken_key(database: Database) -> None:
     with pytest.raises(IntegrityError) as refused:
         await database.write(lambda c: insert_rows(c, api_token, [token_row("a", created_by=None)]))
     assert violated_key(refused.value, api_token) is None
-
-
-async def test_a_reference_to_nothing_is_refused(database: Database) -> None:
-    row = {
-        "workflow_id": "none",
-        "version": 1,
-        "definition": {},
-        "checksum": "",
-        "created_by": "",
-        "created_at": NOON,
-    }
-    with pytest.raises(IntegrityError):
-        await database.write(lambda c: insert_rows(c, workflow.metadata.tables["workflow_version"], [row]))
-
-
-@pytest.mark.parametrize(
-    "moment",
-    [
-        datetime(2026, 3, 4, 5, 6, 7, 999_999, UTC),
-        datetime(1970, 1, 1, tzinfo=UTC),
-        datetime(2026, 10, 25, 2, 30, 0, 1, timezone(timedelta(hours=5, minutes=45))),
-        datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC),
-    ],
-)
-async def test_a_time_comes_back_to_the_microsecond_and_in_utc(database: Database, moment: datetime) -> None:
-    await database.write(lambda c: insert_rows(c, api_token, [token_row("t", expires_at=moment)]))
-    found = await database.read(lambda c: c.execute(select(api_token.c.expires_at)).scalar_one())
-    assert found == moment
-    assert found.utcoffset() == timedelta(0)
-
-
-async def test_times_are_compared_and_sorted_as_times(database: Database) -> None:
-    east = timezone(timedelta(hours=12))
-    moments = {"first": NOON - timedelta(microseconds=1), "second": NOON.astimezone(east), "third": NOON}
-    moments["third"] = NOON + timedelta(microseconds=1)
-    rows = [token_row(name, expires_at=moment) for name, moment in reversed(moments.items())]
-    await database.write(lambda c: insert_rows(c, api_token, rows))
-    in_order = select(api_token.c.id).order_by(api_token.c.expires_at)
-    assert await database.read(lambda c: c.execute(in_order).scalars().all()) == ["first", "second", "third"]
-    due = in_order.where(api_token.c.expires_at <= NOON)
-    assert await database.read(lambda c: c.execute(due).scalars().all()) == ["first", "second"]
 
 
 async def test_a_time_without_a_zone_is_refused(database: Database) -> None:
@@ -245,35 +131,12 @@ async def test_a_time_without_a_zone_is_refused(database: Database) -> None:
         await database.write(lambda c: insert_rows(c, api_token, [row]))
 
 
-async def test_the_databases_clock_has_microseconds_and_agrees_with_ours(database: Database) -> None:
-    seen = [await database.read(now) for _ in range(5)]
-    assert abs(seen[0] - datetime.now(UTC)) < timedelta(seconds=PATIENCE)
-    assert seen == sorted(seen)
-    assert any(moment.microsecond % 1000 for moment in seen)
-
-
 async def test_the_databases_clock_can_be_written_and_compared_within_a_statement(database: Database) -> None:
     await database.write(lambda c: insert_rows(c, api_token, [token_row("t", expires_at=NOON)]))
     await database.write(lambda c: c.execute(update(api_token).values(last_used_at=utc_now())))
     past = select(api_token.c.last_used_at).where(api_token.c.last_used_at <= utc_now())
     found = await database.read(lambda c: c.execute(past).scalar_one())
     assert abs(found - datetime.now(UTC)) < timedelta(seconds=PATIENCE)
-
-
-async def test_a_place_for_one_at_a_time_holds_one_at_a_time(database: Database) -> None:
-    inside: list[int] = []
-    most: list[int] = []
-
-    def work(connection: Connection) -> None:
-        with one_at_a_time(connection, "counting"):
-            inside.append(1)
-            for _ in range(20):  # others get their chance to come in here
-                connection.execute(select(utc_now()))
-            most.append(len(inside))
-            inside.pop()
-
-    await asyncio.gather(*(database.write(work) for _ in range(8)))
-    assert most == [1] * 8
 
 
 async def test_only_a_key_that_is_taken_is_passed_over(database: Database) -> None:

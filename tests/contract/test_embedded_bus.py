@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Connection, func, select, update
 
-from bus_house import BusHouse, EmbeddedBuses, Taking, come_to, numbered
+from muster.conformance.buses import BusHouse, EmbeddedBuses, Taking, numbered
+from muster.conformance.checks import come_to
 from muster.engine.bus import Outgoing, Place
 from muster.store.bus_leases import Claimant, Lease, Partition, claim, record_ends, shares
 from muster.store.bus_log import PARTITIONS, OldMessages, publish_messages

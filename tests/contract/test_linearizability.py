@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from linearizability import Operation, is_explained, unexplained
+from muster.conformance.linearizability import Operation, is_explained, unexplained
 
 WRITE, READ = "write", "read"
 

@@ -1,4 +1,4 @@
-"""What locks promise, whichever they are."""
+"""What locks promise beside what every kind of them does."""
 
 import json
 import uuid
@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from caches import Place, place
+from caches import place
 from muster.cache.redis import RedisLocks, open_redis
+from muster.conformance.caches import CachePlace
 from muster.engine.cache import lock_key
 from muster.kit.clock import SystemClock
 from polling import until
@@ -19,44 +20,7 @@ def an_execution() -> str:
     return str(uuid.uuid4())
 
 
-async def test_one_of_two_has_it(place: Place) -> None:
-    execution = an_execution()
-    async with place.locks("a/1", "b/1") as (one, other):
-        assert await one.acquire([execution]) == [True]
-        assert await other.acquire([execution]) == [False]
-        assert await one.acquire([execution]) == [False], "who has it knows"
-        assert await other.holders([execution, an_execution()]) == ["a/1", None]
-
-
-async def test_what_is_released_can_be_had(place: Place) -> None:
-    execution = an_execution()
-    async with place.locks("a/1", "b/1") as (one, other):
-        await one.acquire([execution])
-        assert await one.release([execution]) == [True]
-        assert await other.acquire([execution]) == [True]
-
-
-async def test_nobody_releases_what_another_has(place: Place) -> None:
-    execution = an_execution()
-    async with place.locks("a/1", "b/1", "a/2") as (one, other, later):
-        await one.acquire([execution])
-        assert await other.release([execution]) == [False]
-        assert await later.release([execution]) == [False], "another incarnation"
-        assert await one.holders([execution]) == ["a/1"]
-        await one.release([execution])
-        assert await one.release([execution]) == [False], "nobody has it"
-
-
-async def test_nobody_renews_what_another_has(place: Place) -> None:
-    execution, free = an_execution(), an_execution()
-    async with place.locks("a/1", "b/1") as (one, other):
-        await one.acquire([execution])
-        assert await other.renew([execution, free]) == [False, False]
-        assert await one.renew([execution]) == [True]
-        assert await one.holders([execution, free]) == ["a/1", None]
-
-
-async def test_many_are_answered_each_in_its_place(place: Place) -> None:
+async def test_many_are_answered_each_in_its_place(place: CachePlace) -> None:
     executions = [an_execution() for _ in range(1_000)]
     async with place.locks("a/1", "b/1") as (one, other):
         await other.acquire(executions[::4])
@@ -66,21 +30,6 @@ async def test_many_are_answered_each_in_its_place(place: Place) -> None:
         assert list(await one.release(executions)) == expected
         assert await other.holders(executions[:5]) == ["b/1", None, None, None, "b/1"]
         assert [*await one.acquire([]), *await one.renew([]), *await one.release([])] == []
-
-
-async def test_a_lock_runs_out_unless_it_is_renewed(place: Place) -> None:
-    left, renewed = an_execution(), an_execution()
-    async with place.locks("a/1", "b/1", ttl=timedelta(seconds=2)) as (one, other):
-        await one.acquire([left, renewed])
-
-        async def can_be_had() -> bool:
-            await one.renew([renewed])
-            return list(await other.acquire([left])) == [True]
-
-        await until(can_be_had)
-        assert await one.renew([left, renewed]) == [False, True]
-        assert await one.release([left]) == [False]
-        assert await other.holders([left, renewed]) == ["b/1", "a/1"]
 
 
 @pytest.mark.redis

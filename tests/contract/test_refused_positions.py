@@ -3,8 +3,8 @@
 import pytest
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from bus_house import KafkaBuses
 from muster.bus.kafka_member import KafkaMember
+from muster.conformance.kafka import KafkaBuses
 from muster.engine.bus import Outgoing, Place
 from polling import until
 
@@ -25,7 +25,7 @@ class Rebalancing:
 
 
 async def test_a_position_that_was_refused_is_recorded_again(kafka_bootstrap: str) -> None:
-    buses = KafkaBuses(kafka_bootstrap)
+    buses = KafkaBuses({"bootstrap.servers": kafka_bootstrap})
     bus = buses.bus("here")
     topic = f"refused-{id(buses)}"
     await buses.make(topic)

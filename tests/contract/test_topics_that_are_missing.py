@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from bus_house import BusHouse, KafkaBuses, Taking, come_to
 from databases import fresh_database
+from muster.conformance.buses import BusHouse, Taking
+from muster.conformance.checks import come_to
+from muster.conformance.kafka import KafkaBuses
 from muster.engine.bus import Outgoing
 from muster.store.migrations import migrate
 from muster.store.open import open_database
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.kafka
 @pytest.fixture
 async def house(kafka_bootstrap: str) -> AsyncIterator[BusHouse]:
     async with fresh_database("sqlite", None) as url:
-        database, buses = open_database(url), KafkaBuses(kafka_bootstrap)
+        database, buses = open_database(url), KafkaBuses({"bootstrap.servers": kafka_bootstrap})
         await migrate(database)
         yield BusHouse(buses, database)
         await buses.close()

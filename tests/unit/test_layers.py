@@ -7,7 +7,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "muster"
 
 LAYERS = [
     {"app"},
-    {"sim"},
+    {"conformance", "sim"},
     {"api", "bus", "cache", "client", "net", "schemas", "store"},
     {"plugin"},
     {"nodes", "watch"},

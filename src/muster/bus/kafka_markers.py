@@ -9,7 +9,6 @@ from muster.bus.kafka_client import Config
 from muster.engine.bus import BusAway
 
 MARKERS = "muster.publisher"
-PLACE = TopicPartition(MARKERS, 0)
 ASK_SECONDS = 10.0
 # Longer than any transaction may be open.
 PATIENCE = 30.0
@@ -25,7 +24,7 @@ ALWAYS: Config = {
 log = logging.getLogger("muster.kafka")
 
 
-def read_marker(client: Config, name: str) -> int:
+def read_marker(client: Config, name: str, markers: str = MARKERS) -> int:
     """Up to where a stream was published; 0: there is no marker of it. Nobody else may be publishing it any
     more. Raises `BusAway` if that cannot be said for certain."""
     # Of a reader of what is committed, the end is where the oldest open transaction begins: a marker that was
@@ -33,11 +32,11 @@ def read_marker(client: Config, name: str) -> int:
     watching = Consumer({**client, **ALWAYS, "isolation.level": "read_uncommitted"}, logger=log)
     reading = Consumer({**client, **ALWAYS, "isolation.level": "read_committed"}, logger=log)
     try:
-        first, end = _ends(watching)
+        first, end = _ends(watching, markers)
         until, back = time.monotonic() + PATIENCE, FIRST_LOOK
         while True:
             start = max(first, end - back)
-            marker = _highest(reading, name, start, end, until)
+            marker = _highest(reading, name, TopicPartition(markers, 0, start), end, until)
             if marker or start == first:
                 return marker
             back *= FURTHER
@@ -46,17 +45,17 @@ def read_marker(client: Config, name: str) -> int:
         watching.close()
 
 
-def _ends(watching: Consumer) -> tuple[int, int]:
-    ends = watching.get_watermark_offsets(PLACE, timeout=ASK_SECONDS, cached=False)
+def _ends(watching: Consumer, markers: str) -> tuple[int, int]:
+    ends = watching.get_watermark_offsets(TopicPartition(markers, 0), timeout=ASK_SECONDS, cached=False)
     if ends is None:
         raise BusAway("Kafka did not say in time where the markers of streams end")
     first, end = ends
     return first, end
 
 
-def _highest(reading: Consumer, name: str, start: int, end: int, until: float) -> int:
+def _highest(reading: Consumer, name: str, start: TopicPartition, end: int, until: float) -> int:
     """The highest marker of the stream from `start` to `end`."""
-    reading.assign([TopicPartition(PLACE.topic, PLACE.partition, start)])
+    reading.assign([start])
     found, wanted = 0, name.encode()
     while True:
         record = reading.poll(0.5)

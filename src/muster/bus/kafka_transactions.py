@@ -46,21 +46,22 @@ log = logging.getLogger("muster.kafka")
 
 
 class KafkaChannels:
-    """`engine.publishing.Channels`. `client` is what every client of Kafka's is set to."""
+    """`engine.publishing.Channels`. `client` is what every client of Kafka's is set to, `markers` the topic
+    that says up to where streams were published."""
 
-    def __init__(self, client: Config) -> None:
-        self._client = client
+    def __init__(self, client: Config, markers: str = MARKERS) -> None:
+        self._client, self._markers = client, markers
         self._known: set[str] = set()
 
     def open(self, name: str) -> "KafkaChannel":
-        return KafkaChannel(self._client, name, self._known)
+        return KafkaChannel(self._client, name, self._known, self._markers)
 
 
 class KafkaChannel:
     """`known` are topics that are there, as far as anybody here knows."""
 
-    def __init__(self, client: Config, name: str, known: set[str]) -> None:
-        self._client, self._name, self._known = client, name, known
+    def __init__(self, client: Config, name: str, known: set[str], markers: str = MARKERS) -> None:
+        self._client, self._name, self._known, self._markers = client, name, known, markers
         self._thread = ThreadPoolExecutor(1, "kafka-publisher")
         self._producer: Producer | None = None
 
@@ -90,7 +91,7 @@ class KafkaChannel:
         self._producer = Producer(config, logger=log)
         # From here on nobody else's transaction of this name comes to anything.
         _persistently(self._producer.init_transactions)
-        return read_marker(self._client, self._name)
+        return read_marker(self._client, self._name, self._markers)
 
     def _send(self, batch: Sequence[Queued]) -> None:
         producer = self._producer
@@ -102,7 +103,7 @@ class KafkaChannel:
         try:
             for queued in wanted:
                 _produce(producer, queued, reports)
-            _produce_marker(producer, self._name, batch[-1].seq, reports)
+            _produce_marker(producer, self._markers, self._name, batch[-1].seq, reports)
             _commit(producer, reports)
         except Aborting as aborting:
             # Only once it is confirmed that nothing of it is there, it may be sent again.
@@ -134,11 +135,11 @@ class KafkaChannel:
                 time.sleep(pause)
 
     def _make_markers(self) -> None:
-        if MARKERS in self._known:
+        if self._markers in self._known:
             return
         admin = AdminClient(dict(self._client), logger=log)
-        if MARKERS not in admin.list_topics(timeout=ASK_SECONDS).topics:
-            new = NewTopic(MARKERS, 1, BY_DEFAULT, config=COMPACTED)
+        if self._markers not in admin.list_topics(timeout=ASK_SECONDS).topics:
+            new = NewTopic(self._markers, 1, BY_DEFAULT, config=COMPACTED)
             [made] = admin.create_topics([new], request_timeout=ASK_SECONDS).values()
             try:
                 made.result()
@@ -146,7 +147,7 @@ class KafkaChannel:
                 found = error_of(error)
                 if found is None or found.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise
-        self._known.add(MARKERS)
+        self._known.add(self._markers)
 
     def _close(self) -> None:
         if self._producer is not None:
@@ -193,9 +194,9 @@ def _produce(producer: Producer, queued: Queued, reports: Reports) -> None:
     )
 
 
-def _produce_marker(producer: Producer, name: str, seq: int, reports: Reports) -> None:
+def _produce_marker(producer: Producer, markers: str, name: str, seq: int, reports: Reports) -> None:
     marker = str(seq).encode()
-    _put(producer, lambda: producer.produce(MARKERS, marker, name.encode(), partition=0, on_delivery=reports))
+    _put(producer, lambda: producer.produce(markers, marker, name.encode(), partition=0, on_delivery=reports))
 
 
 def _put(producer: Producer, produce: Callable[[], None]) -> None:

@@ -64,18 +64,20 @@ def open_database(
     pool_size: int = 10,
     answer_seconds: float | None = ANSWER_SECONDS,
     pooled: bool = False,
+    schema: str | None = None,
 ) -> Database:
     """The database at `url`; None is SQLite in `data_dir`. Nothing is connected yet. Raises `BadAddress`.
 
     A server that takes longer than `answer_seconds` to answer a statement counts as gone; None is for what
     may take any time, such as changing large tables. `pooled`: between here and PostgreSQL connections are
-    shared, and only a transaction has one for itself.
+    shared, and only a transaction has one for itself. `schema`: where PostgreSQL looks for tables, if not
+    where it does by itself.
     """
     if url is None:
         return sqlite_database((data_dir or Path("data")) / FILE_NAME)
     address = parse_address(url, user, password)
     if address.drivername in (POSTGRESQL, MARIADB):
-        return AsyncDatabase(server_engine(address, pool_size, answer_seconds, pooled))
+        return AsyncDatabase(server_engine(address, pool_size, answer_seconds, pooled, schema))
     if address.database in (None, "", ":memory:"):
         raise BadAddress(f"{masked(url)!r} names no file: SQLite needs one, as in sqlite:///data/muster.db")
     return sqlite_database(Path(str(address.database)))
@@ -134,13 +136,17 @@ def _lower(text: str | None) -> str | None:
 
 
 def server_engine(
-    address: URL, pool_size: int = 10, answer_seconds: float | None = None, pooled: bool = False
+    address: URL,
+    pool_size: int = 10,
+    answer_seconds: float | None = None,
+    pooled: bool = False,
+    schema: str | None = None,
 ) -> AsyncEngine:
     """PostgreSQL or MariaDB, with every session set the same way whatever the server's defaults are; where
     sessions are shared by a pooler, as far as it allows."""
     options: dict[str, object] = (
         {
-            "server_settings": POSTGRESQL_SETTINGS,
+            "server_settings": {**POSTGRESQL_SETTINGS, **({"search_path": schema} if schema else {})},
             "timeout": CONNECT_SECONDS,
             "command_timeout": answer_seconds,
             **(pooled_options() if pooled else {}),

@@ -8,6 +8,7 @@ import typer
 
 from muster.app.cli.alerts import alerts
 from muster.app.cli.commands import commands
+from muster.app.cli.conformance import conformance
 from muster.app.cli.dead_letters import letters
 from muster.app.cli.definitions import diagram, evaluate, validate
 from muster.app.cli.demo import demo
@@ -54,6 +55,7 @@ app.command("eval")(evaluate)
 app.command()(migrate)
 app.command()(config)
 app.command()(doctor)
+app.command()(conformance)
 app.command()(instances)
 app.command()(publish)
 app.command()(ingest)

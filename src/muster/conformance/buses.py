@@ -1,31 +1,25 @@
-"""A bus of either kind, and consumers on it, for tests that say what every bus promises."""
+"""Buses as several processes see them: topics and groups of one's own, members that come, go and crash."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Protocol
 from uuid import uuid4
 
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import select
 
-from muster.bus.kafka import KafkaBus
-from muster.bus.kafka_client import Config
 from muster.engine.bus import Batch, Bus, Handler, Message, Outgoing, Place, Rejected
 from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
 from muster.kit.clock import SystemClock
 from muster.store.bus import EmbeddedBus
-from muster.store.bus_log import PARTITIONS
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
 from muster.store.message_letters import RejectedMessages
 from muster.store.positions import ConsumerPositions
 from muster.store.tables import dead_letter
-from polling import until
 
 LEASE = timedelta(seconds=30)
 AWAY = (NotWritten, Unavailable, CommitUnknown)
@@ -99,41 +93,21 @@ class EmbeddedBuses:
             await committer.close()
 
 
-class KafkaBuses:
-    """Processes that share a broker."""
-
-    def __init__(self, bootstrap: str) -> None:
-        self._client: Config = {"bootstrap.servers": bootstrap, "session.timeout.ms": 6_000}
-        self._buses: list[KafkaBus] = []
-
-    def bus(self, name: str) -> Bus:
-        self._buses.append(KafkaBus({**self._client, "client.id": name}))
-        return self._buses[-1]
-
-    async def make(self, topic: str) -> None:
-        admin = AdminClient(dict(self._client))
-        [made] = admin.create_topics([NewTopic(topic, PARTITIONS, 1)]).values()
-        await asyncio.to_thread(made.result)
-
-    async def close(self) -> None:
-        for bus in self._buses:
-            await bus.close()
-
-
 class BusHouse:
-    """Topics and groups of a test's own. `database` is what consumers write to, whatever the bus is."""
+    """Topics and groups of one's own, under names that begin with `prefix`. `database` is what consumers
+    write to, whatever the bus is."""
 
-    def __init__(self, buses: Buses, database: Database) -> None:
+    def __init__(self, buses: Buses, database: Database, prefix: str = "") -> None:
         self._buses, self.database = buses, database
-        self._tag = uuid4().hex[:8]
-        self.group = f"group-{self._tag}"
+        self._prefix, self._tag = prefix, uuid4().hex[:8]
+        self.group = f"{prefix}group-{self._tag}"
         self.publisher = buses.bus("publisher")
         self.heard = Heard()
         self.positions = ConsumerPositions(database)
 
     async def topic(self, name: str = "orders") -> str:
         """A topic that nobody else has."""
-        topic = f"{name}-{self._tag}"
+        topic = f"{self._prefix}{name}-{self._tag}"
         await self._buses.make(topic)
         return topic
 
@@ -202,15 +176,13 @@ async def crash(consumer: Consumer, task: asyncio.Task[None]) -> None:
     await consumer.member.leave()
 
 
-async def come_to(condition: Callable[[], bool]) -> None:
-    async def ask() -> bool:
-        return condition()
-
-    await until(ask)
-
-
 def numbered(topic: str, count: int, keys: int = 5, start: int = 0) -> list[Outgoing]:
     return [
         Outgoing(topic, str(each).encode(), f"key-{each % keys}".encode())
         for each in range(start, start + count)
     ]
+
+
+def values(count: int) -> list[bytes]:
+    """Those of so many numbered messages."""
+    return [str(each).encode() for each in range(count)]

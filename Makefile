@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon console-test test check fmt lint types bench fuzz zones simulate watching mutants torture moving waiting publishing services services-down lock clean
+.PHONY: help run console console-soon console-test test check fmt lint types bench fuzz zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ simulate: .venv/.dev  ## crash and break it under SEEDS seeds (20000 of the engi
 
 watching: .venv/.dev  ## random events through random graphs, against a plain reading of the rules: COUNT= SEED=
 	@PYTHONPATH=tests $(BIN)/python -m watch_traces $(or $(SEED),0) $(or $(COUNT),10000)
+
+histories: .venv/.dev  ## what eight clients ask of a cache and of locks at once, in Redis, could be one after the other: COUNT=
+	@HISTORIES=$(or $(COUNT),500) scripts/test -n 0 -s -q tests/contract/test_cache_histories.py -k redis
 
 mutants: .venv/.dev  ## remove every guard once, and see that something notices: NAME= for some of them
 	@PYTHONPATH=tests $(BIN)/python -m mutants $(NAME)

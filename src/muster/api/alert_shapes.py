@@ -7,7 +7,7 @@ from pydantic import Field, JsonValue
 from muster.api.execution_shapes import REASON
 from muster.api.moments import Moment
 from muster.api.shapes import Request, Shape
-from muster.api.watch_shapes import ItemEventRow, ItemExpectationRow, ItemRow, Links
+from muster.api.watch_shapes import ItemEventRow, ItemExpectationRow, ItemLinks, ItemRow
 from muster.model.watching import AlertState, Severity
 from muster.watch.alert_book import MOST_AT_ONCE
 from muster.watch.lifecycle import AlertAction
@@ -38,10 +38,6 @@ class AlertRow(Shape):
 class AlertPage(Shape):
     items: list[AlertRow]
     next_cursor: str | None
-
-
-class Why(Request):
-    reason: str = REASON
 
 
 class Suppress(Request):
@@ -114,7 +110,7 @@ class ItemWhole(ItemRow):
     expectations: list[ItemExpectationRow]
     alerts: list[AlertRow]
     runs: list[ItemRow] = Field(description="All of its key, the newest first.")
-    links: Links
+    links: ItemLinks
 
 
-BODIES = (Why, Suppress, BulkOnAlerts)
+BODIES = (Suppress, BulkOnAlerts)

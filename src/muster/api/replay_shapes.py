@@ -24,20 +24,20 @@ class Replay(Request):
     to: Moment | None = Field(default=None, description="Events that came before then; by default all.")
 
 
-class Difference(Shape):
+class ReplayDifference(Shape):
     correlation_key: str
     name: str = Field(description="Of misses and alerts, the node; of runs, their number.")
 
 
-class Differences(Shape):
+class ReplayDifferences(Shape):
     """The lists name a hundred at most; `differences` counts all."""
 
     now: int = Field(description="How many there are.")
     replayed: int = Field(description="How many there would be.")
     differences: int
-    only_now: list[Difference]
-    only_replayed: list[Difference]
-    changed: list[Difference]
+    only_now: list[ReplayDifference]
+    only_replayed: list[ReplayDifference]
+    changed: list[ReplayDifference]
 
 
 class Replayed(Shape):
@@ -49,9 +49,9 @@ class Replayed(Shape):
     truncated: bool = Field(description="There were more events than are replayed at once.")
     left_out: int = Field(description="Keys that were under way already when it begins.")
     differs: bool
-    runs: Differences
-    misses: Differences
-    alerts: Differences
+    runs: ReplayDifferences
+    misses: ReplayDifferences
+    alerts: ReplayDifferences
 
 
 def replayed_of(done: Backtested) -> Replayed:
@@ -71,12 +71,12 @@ def replayed_of(done: Backtested) -> Replayed:
     )
 
 
-def _differences(compared: Compared) -> Differences:
+def _differences(compared: Compared) -> ReplayDifferences:
     only_now, only_replayed, changed = (
-        [Difference(correlation_key=key, name=name) for key, name in part]
+        [ReplayDifference(correlation_key=key, name=name) for key, name in part]
         for part in (compared.only_now, compared.only_replayed, compared.changed)
     )
-    return Differences(
+    return ReplayDifferences(
         now=compared.now,
         replayed=compared.replayed,
         differences=compared.differences,

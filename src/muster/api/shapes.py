@@ -117,7 +117,7 @@ class VersionPage(Shape):
     next_cursor: str | None
 
 
-class Verdict(Shape):
+class DefinitionVerdict(Shape):
     valid: bool
     errors: list[ProblemEntry]
     warnings: list[ProblemEntry]
@@ -127,12 +127,12 @@ class Activate(Request):
     version: int | None = Field(default=None, ge=1, description="Which version; the latest if left out.")
 
 
-class Place(Shape):
+class DrawnPlace(Shape):
     x: int
     y: int
 
 
-class Extent(Shape):
+class DrawnExtent(Shape):
     width: int
     height: int
 
@@ -152,8 +152,8 @@ class DrawnNode(Shape):
     name: str
     type: str
     kind: str | None
-    position: Place
-    size: Extent
+    position: DrawnPlace
+    size: DrawnExtent
     is_start_node: bool
     is_end_node: bool
     steps: list[str] = Field(description="What the node does, in sentences.")
@@ -294,7 +294,7 @@ class AuditPage(Shape):
     next_cursor: str | None
 
 
-class Component(Shape):
+class HealthComponent(Shape):
     status: str = Field(
         description="`UP`, `DOWN`, or `DEGRADED`: away, which can be borne for now.", examples=["UP"]
     )
@@ -303,7 +303,7 @@ class Component(Shape):
 
 class Health(Shape):
     status: str = Field(description="`UP` or `DOWN`.", examples=["UP"])
-    components: dict[str, Component] = Field(description="Each dependency.")
+    components: dict[str, HealthComponent] = Field(description="Each dependency.")
 
 
 class Alive(Shape):

@@ -174,5 +174,5 @@ class ItemExpectationRow(Shape):
     fired_at: datetime | None
 
 
-class Links(Shape):
+class ItemLinks(Shape):
     execution: str | None = Field(default=None, exclude_if=is_none)

@@ -14,10 +14,10 @@ from muster.api.alert_shapes import (
     IncidentPage,
     IncidentRow,
     Suppress,
-    Why,
 )
 from muster.api.answers import answer
 from muster.api.describe import described, json_body
+from muster.api.execution_shapes import Reason
 from muster.api.guard import Operator, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given, Parts
@@ -120,7 +120,7 @@ async def get_alert(id: Id, caller: Viewer, parts: Given) -> Response:
     return answer(AlertRow.model_validate(await parts.watched.alerts.get(id, caller)))
 
 
-def _action(name: str, summary: str, body: type[Why] | type[Suppress]) -> Callable[[Route], Route]:
+def _action(name: str, summary: str, body: type[Reason] | type[Suppress]) -> Callable[[Route], Route]:
     return router.post(
         f"/alerts/{{id}}/{name}",
         summary=summary,
@@ -140,7 +140,7 @@ def _action(name: str, summary: str, body: type[Why] | type[Suppress]) -> Callab
     )
 
 
-@_action("ack", "Say that somebody is at it", Why)
+@_action("ack", "Say that somebody is at it", Reason)
 async def ack_alert(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     return await _acted(id, AlertAction.ACK, request, caller, parts)
 
@@ -154,12 +154,12 @@ async def suppress_alert(id: Id, request: Request, caller: Operator, parts: Give
     return answer(AlertRow.model_validate(await parts.watched.alerts.act(id, act, caller)))
 
 
-@_action("resolve", "Say that it is over", Why)
+@_action("resolve", "Say that it is over", Reason)
 async def resolve_alert(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     return await _acted(id, AlertAction.RESOLVE, request, caller, parts)
 
 
-@_action("reopen", "Say that it is not over", Why)
+@_action("reopen", "Say that it is not over", Reason)
 async def reopen_alert(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     return await _acted(id, AlertAction.REOPEN, request, caller, parts)
 
@@ -167,7 +167,7 @@ async def reopen_alert(id: Id, request: Request, caller: Operator, parts: Given)
 async def _acted(
     alert_id: int, action: AlertAction, request: Request, caller: Caller, parts: Parts
 ) -> Response:
-    body = await read_optional_body(request, Why, parts.body_limit)
+    body = await read_optional_body(request, Reason, parts.body_limit)
     act = Act(action, caller.name, body.reason)
     return answer(AlertRow.model_validate(await parts.watched.alerts.act(alert_id, act, caller)))
 

@@ -10,7 +10,7 @@ from muster.api.answers import answer
 from muster.api.describe import Arguments, described
 from muster.api.guard import recognised
 from muster.api.parts import Check, Condition, Given, Parts
-from muster.api.shapes import Alive, Component, Health
+from muster.api.shapes import Alive, Health, HealthComponent
 from muster.api.strict import StrictRoute
 from muster.model.access import Role
 
@@ -19,7 +19,7 @@ router = APIRouter(route_class=StrictRoute, tags=["health"])
 _PATIENCE = 3.0
 
 
-async def _examined(check: Check) -> Component:
+async def _examined(check: Check) -> HealthComponent:
     """How a dependency is, and how long it took to say so."""
     started = time.perf_counter()
     try:
@@ -29,7 +29,7 @@ async def _examined(check: Check) -> Component:
         found = Condition(False, {"reason": f"no answer within {_PATIENCE:g} s"})
     latency = round((time.perf_counter() - started) * 1000, 2)
     status = "DOWN" if not found.up else "DEGRADED" if found.degraded else "UP"
-    return Component(status=status, details={**found.details, "latencyMs": latency})
+    return HealthComponent(status=status, details={**found.details, "latencyMs": latency})
 
 
 async def _health(parts: Parts) -> Response:

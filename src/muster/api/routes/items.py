@@ -14,7 +14,7 @@ from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code
 from muster.api.strict import StrictRoute
-from muster.api.watch_shapes import ItemEventRow, ItemExpectationRow, ItemPage, ItemRow, Links
+from muster.api.watch_shapes import ItemEventRow, ItemExpectationRow, ItemLinks, ItemPage, ItemRow
 from muster.model.access import Role
 from muster.model.watching import Severity
 from muster.watch.items import Item, ItemEvent, ItemExpectation, ItemRun, WantedItems
@@ -71,7 +71,7 @@ def _whole(item: Item, now: datetime) -> ItemWhole:
         expectations=[_expectation(each, now) for each in item.expectations],
         alerts=[AlertRow.model_validate(alert) for alert in item.alerts],
         runs=[ItemRow(**_run(run)) for run in item.runs],
-        links=Links(execution=None if execution is None else f"/api/workflow/executions/{execution}"),
+        links=ItemLinks(execution=None if execution is None else f"/api/workflow/executions/{execution}"),
     )
 
 

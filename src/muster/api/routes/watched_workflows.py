@@ -13,7 +13,7 @@ from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, problem_json
 from muster.api.reading import read_value
-from muster.api.shapes import ProblemEntry, Verdict
+from muster.api.shapes import DefinitionVerdict, ProblemEntry
 from muster.api.strict import StrictRoute
 from muster.api.watch_shapes import (
     WatchedCreated,
@@ -107,7 +107,7 @@ async def list_watched(
     "/workflows/validate",
     summary="Check a watched workflow without saving it",
     **described(
-        Verdict,
+        DefinitionVerdict,
         Code.UNSUPPORTED_MEDIA_TYPE,
         role=Role.VIEWER,
         body=BODY,
@@ -118,7 +118,7 @@ async def validate_watched(request: Request, caller: Viewer, parts: Given) -> Re
     reading = parts.watched.library.validate(await read_value(request, parts.body_limit))
     errors = [each for each in reading.problems if each.level is Level.ERROR]
     warnings = [each for each in reading.problems if each.level is Level.WARNING]
-    return answer(Verdict(valid=not errors, errors=_entries(errors), warnings=_entries(warnings)))
+    return answer(DefinitionVerdict(valid=not errors, errors=_entries(errors), warnings=_entries(warnings)))
 
 
 @router.get(

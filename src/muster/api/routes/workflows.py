@@ -15,8 +15,8 @@ from muster.api.problems import Code, problem_json
 from muster.api.reading import read_definition, read_optional_body
 from muster.api.shapes import (
     Activate,
+    DefinitionVerdict,
     ProblemEntry,
-    Verdict,
     VersionPage,
     VersionRow,
     WorkflowCreated,
@@ -114,7 +114,7 @@ async def list_workflows(
     "/api/workflow/validate",
     summary="Check a definition without saving it",
     **described(
-        Verdict,
+        DefinitionVerdict,
         Code.UNSUPPORTED_MEDIA_TYPE,
         Code.UNAVAILABLE,
         role=Role.VIEWER,
@@ -126,7 +126,7 @@ async def validate(request: Request, caller: Viewer, parts: Given) -> Response:
     document = await read_definition(request, parts.body_limit)
     checked = await parts.library.validate(document, caller)
     return answer(
-        Verdict(
+        DefinitionVerdict(
             valid=not checked.errors, errors=_entries(checked.errors), warnings=_entries(checked.warnings)
         )
     )

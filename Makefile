@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon console-test test check fmt lint types bench fuzz zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
+.PHONY: help run console console-soon wheel audit sbom console-test test check fmt lint types bench fuzz zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ $(CONSOLE)/index.html: console/node_modules/.done console/src/api/schema.d.ts $(
 	@cd console && npx vite build --logLevel error --outDir .build/built
 	@rm -rf $(CONSOLE) && mv console/.build/built $(CONSOLE) && touch $@
 
+wheel: console .venv/.dev  ## build the package, with the console inside, into dist/
+	@rm -f dist/muster-*.whl && $(UV) build -q --wheel --offline --no-build-isolation --python $(BIN)/python -o dist && ls dist/*.whl
+
 console-test: console/node_modules/.done  ## the tests of the console's own functions
 	@cd console && npx vitest run --silent --reporter=dot
 
@@ -81,6 +84,12 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
 	@$(LOCK) --group pyproject.toml:dbos -o requirements/dbos.txt
+
+audit: .venv/.runtime  ## ask OSV whether a locked package has a known vulnerability (needs the internet): SERVICE=
+	@$(BIN)/python scripts/audit.py $(if $(SERVICE),--service $(SERVICE))
+
+sbom: .venv/.runtime  ## the software bill of materials (CycloneDX) of what ships, into dist/
+	@$(BIN)/python scripts/sbom.py dist/muster.cdx.json
 
 .venv-dbos/.done: .venv/.runtime requirements/dbos.txt
 	@$(UV) venv -q --clear --python $(BIN)/python .venv-dbos

@@ -3,9 +3,11 @@
 import errno
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+from muster import __version__
 from muster.app.cli.alerts import alerts
 from muster.app.cli.commands import commands
 from muster.app.cli.conformance import conformance
@@ -46,6 +48,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"muster {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    pass
+
 
 app.command()(serve)
 app.command()(run)

@@ -206,7 +206,7 @@ ANSWERS = {
     "Saved": "WorkflowCreated",
     "WorkflowRow": "WorkflowRow",
     "Workflow": "WorkflowWhole",
-    "Verdict": "Verdict",
+    "Verdict": "DefinitionVerdict",
     "Schedule": "ScheduleItem",
     "DeadLetter": "LetterItem",
     "Alert": "AlertRow",

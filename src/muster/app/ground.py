@@ -29,7 +29,7 @@ from muster.store.lookout import DatabaseSights
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """`starts` commits what begins executions, `receipts` the events that waits receive, `committer`
+    """`starts` commit what begins executions, `receipts` the events that waits receive, `committer`
     everything else; they may be one. Whoever writes messages into the outbox tells `written`."""
 
     settings: Settings
@@ -37,7 +37,7 @@ class Ground:
     clock: Clock
     ids: Ids
     committer: GroupCommitter
-    starts: GroupCommitter
+    starts: tuple[GroupCommitter, ...]
     receipts: GroupCommitter
     bus: Bus
     registry: CollectorRegistry
@@ -65,14 +65,16 @@ async def opened_ground(settings: Settings, machine: Clock, ids: Ids | None) -> 
         ids = ids or TimeOrderedIds(clock)
         registry = _registry(settings)
         observe = CommitMetrics(registry).observe
-        committer = starts = receipts = GroupCommitter(database, observe=observe)
+        committer = receipts = GroupCommitter(database, observe=observe)
         stack.push_async_callback(committer.close)
+        starts: tuple[GroupCommitter, ...] = ()
         if database.dialect_name == "postgresql":
             # Who begins, or is to go on, waits for nothing that others write: their transactions are under
             # way at once.
-            starts, receipts = (GroupCommitter(database, observe=observe) for _ in range(2))
-            stack.push_async_callback(starts.close)
-            stack.push_async_callback(receipts.close)
+            receipts, *others = (GroupCommitter(database, observe=observe) for _ in range(3))
+            starts = tuple(others)
+            for each in (receipts, *starts):
+                stack.push_async_callback(each.close)
         bus = await stack.enter_async_context(_bus(settings, database, committer, ids))
         messages = BusMetrics(registry)
         lookout = Lookout(DatabaseSights(database))

@@ -8,7 +8,7 @@ machine takes for the time of day decides nothing.
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
@@ -42,7 +42,7 @@ class DatabaseClock:
     def now(self) -> datetime:
         if self._ahead is None:
             return self._before.now()
-        return EPOCH + timedelta(seconds=self._ahead + self._seconds())
+        return datetime.fromtimestamp(self._ahead + self._seconds(), UTC)
 
     async def look(self) -> float:
         """Ask the database; when to ask again."""

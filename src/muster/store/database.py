@@ -8,7 +8,6 @@ in the simulation (nothing runs beside it, so a run repeats exactly).
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -26,6 +25,7 @@ from muster.store.failures import (
     waited_in_vain,
     was_cut_short,
 )
+from muster.store.kept import KeptConnections
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -113,32 +113,36 @@ def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> 
 
 
 def by_itself(connection: Connection, work: Work[T]) -> T:
-    """Run work of a single statement without a transaction around it: the server gives it one."""
+    """Run work of a single statement on a connection that commits each by itself."""
     run: list[None] = []
-    own = connection.execution_options(isolation_level="AUTOCOMMIT", **{STATEMENTS: run})
-    own.info.pop(FAILED, None)
-    own.info.pop(CLOCK, None)
+    connection.info.pop(FAILED, None)
+    connection.info.pop(CLOCK, None)
+    connection.info[STATEMENTS] = run
     try:
-        result = work(own)
+        return work(connection)
+    except TransactionNeeded:
+        raise
     except Exception as error:
         # What the work itself raises comes too late: unless its statement failed, that is committed.
-        late = bool(run) and not isinstance(error, DBAPIError) and FAILED not in own.info
-        unknown = late or own.invalidated or is_gone(error)
-        _roll_back(own, error)
+        late = bool(run) and not isinstance(error, DBAPIError) and FAILED not in connection.info
+        unknown = late or connection.invalidated or is_gone(error)
+        _roll_back(connection, error)
         if unknown:
             raise CommitUnknown(reason(error)) from error
         if must_give_way(error):
             raise _gave_way(error) from error
         raise
     except BaseException as error:
-        _roll_back(own, error)
+        _roll_back(connection, error)
         raise
-    return result
+    finally:
+        if not connection.invalidated:
+            connection.info.pop(STATEMENTS, None)
 
 
 def needs_transaction(connection: Connection) -> None:
     """Said by work before it runs more than one statement. Raises `TransactionNeeded` if there is none."""
-    if STATEMENTS in connection.get_execution_options():
+    if STATEMENTS in connection.info:
         raise TransactionNeeded
 
 
@@ -181,7 +185,7 @@ def count_statements(engine: Engine) -> None:
 
 
 def _count_statement(connection: Connection, *_: object) -> None:
-    run: list[None] | None = connection.get_execution_options().get(STATEMENTS)
+    run: list[None] | None = connection.info.get(STATEMENTS)
     if run:
         raise RuntimeError("work that was to be a single statement runs another")
     if run is not None:
@@ -275,23 +279,27 @@ class ThreadedDatabase:
 
 
 def _connected(engine: Engine, work: Work[T]) -> T:
+    with _taken(engine.connect) as connection:
+        return work(connection)
+
+
+def _taken(connect: Callable[[], Connection]) -> Connection:
     try:
-        connection = engine.connect()
+        return connect()
     except Exception as error:
         if not cannot_connect(error):
             raise
         raise Unavailable(reason(error)) from error
-    with connection:
-        return work(connection)
 
 
 class AsyncDatabase:
     """PostgreSQL over asyncpg, MariaDB over asyncmy."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, kept: int = 0) -> None:
+        """`kept`: how many connections stay at hand for single statements."""
         watch_failures(engine.sync_engine)
         count_statements(engine.sync_engine)
-        self._engine = engine
+        self._engine, self._kept = engine, KeptConnections(engine.sync_engine, kept)
         self.dialect_name = engine.dialect.name
 
     async def write(self, work: Work[T], *, single: bool = False) -> T:
@@ -312,21 +320,37 @@ class AsyncDatabase:
         if not single or self.dialect_name != "postgresql":
             return await _bridged(_connected, self._engine.sync_engine, _undone(work))
         try:
-            return await _bridged(_connected, self._engine.sync_engine, partial(by_itself, work=work))
+            found: T | TransactionNeeded = await _bridged(self._alone, work)
         except CommitUnknown as gone:
             raise Unavailable(str(gone)) from gone
+        assert not isinstance(found, TransactionNeeded), "what only looks needs none"
+        return found
 
     async def close(self) -> None:
+        await greenlet_spawn(self._kept.close)
         await self._engine.dispose()
 
     async def _once(self, work: Work[T], single: bool) -> T:
-        # One greenlet for all of it, from taking a connection to giving it back.
-        engine = self._engine.sync_engine
         # MariaDB's driver makes several statements of a large one.
         if single and self.dialect_name == "postgresql":
-            with suppress(TransactionNeeded):
-                return await _bridged(_connected, engine, partial(by_itself, work=work))
-        return await _bridged(_connected, engine, _kept(work))
+            found: T | TransactionNeeded = await _bridged(self._alone, work)
+            if not isinstance(found, TransactionNeeded):
+                return found
+        # One greenlet for all of it, from taking a connection to giving it back.
+        return await _bridged(_connected, self._engine.sync_engine, _kept(work))
+
+    def _alone(self, work: Work[T]) -> T | TransactionNeeded:
+        connection = _taken(self._kept.take)
+        found: T | TransactionNeeded
+        try:
+            found = by_itself(connection, work)
+        except TransactionNeeded as needed:
+            found = needed
+        except BaseException:
+            self._kept.close(connection)  # whatever it was may concern them all
+            raise
+        self._kept.give_back(connection)
+        return found
 
 
 async def _bridged(function: Callable[..., T], *arguments: object) -> T:

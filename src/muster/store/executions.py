@@ -172,10 +172,10 @@ def _reached(connection: Connection, ids: Sequence[str]) -> set[str]:
     return present(connection, execution_signal, "execution_id", ids)
 
 
-def _committer_at_once(
-    database: Database, committer: GroupCommitter, starts: GroupCommitter | None
-) -> GroupCommitter | None:
-    return (starts or committer) if database.dialect_name == "postgresql" else None
+def _committers_at_once(
+    database: Database, committer: GroupCommitter, starts: Sequence[GroupCommitter]
+) -> Sequence[GroupCommitter]:
+    return (starts or (committer,)) if database.dialect_name == "postgresql" else ()
 
 
 class ExecutionRepository:
@@ -187,13 +187,13 @@ class ExecutionRepository:
         committer: GroupCommitter,
         lease: timedelta,
         light: bool = False,
-        starts: GroupCommitter | None = None,
+        starts: Sequence[GroupCommitter] = (),
         written: Written | None = None,
     ) -> None:
         """`light`: what is claimed because it is due comes without its checkpoint. `starts`: by whom starts
         with keys are written, if they are a single statement. `written` hears of messages that were."""
         self._database, self._committer, self._lease, self._light = database, committer, lease, light
-        self._starts = Starts(committer, lease, _committer_at_once(database, committer, starts))
+        self._starts = Starts(committer, lease, _committers_at_once(database, committer, starts))
         self._progressing, self._claiming, self._written = (
             Progressing(),
             ClaimingNodes(),

@@ -77,7 +77,9 @@ def open_database(
         return sqlite_database((data_dir or Path("data")) / FILE_NAME)
     address = parse_address(url, user, password)
     if address.drivername in (POSTGRESQL, MARIADB):
-        return AsyncDatabase(server_engine(address, pool_size, answer_seconds, pooled, schema))
+        engine = server_engine(address, pool_size, answer_seconds, pooled, schema)
+        # The rest of the pool is for transactions, which are not kept waiting by what is merely at hand.
+        return AsyncDatabase(engine, kept=pool_size // 4)
     if address.database in (None, "", ":memory:"):
         raise BadAddress(f"{masked(url)!r} names no file: SQLite needs one, as in sqlite:///data/muster.db")
     return sqlite_database(Path(str(address.database)))

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from muster.engine.owned import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
-from muster.store.committer import GroupCommitter, Locks
+from muster.store.committer import GroupCommitter, Locks, least_busy
 from muster.store.database import needs_transaction
 from muster.store.dialect import insert_new
 from muster.store.execution_rows import FROM_NOW, FROM_NOW_AT_END, ended_row, new_row
@@ -70,10 +70,12 @@ class StartingEnded:
 
 
 class Starts:
-    """Starts executions, each by the kind of write that is enough for it. `at_once` commits what is a single
-    statement, where there is such a thing."""
+    """Starts executions, each by the kind of write that is enough for it. `at_once` commit what is a single
+    statement, where there is such a thing: while one waits for the database, another takes what comes."""
 
-    def __init__(self, committer: GroupCommitter, lease: timedelta, at_once: GroupCommitter | None) -> None:
+    def __init__(
+        self, committer: GroupCommitter, lease: timedelta, at_once: Sequence[GroupCommitter]
+    ) -> None:
         self._committer, self._at_once = committer, at_once
         self._running, self._running_once = Starting(lease), Starting(lease, Locks.KEYS)
         self._ended, self._ended_once = StartingEnded(Locks.NOTHING), StartingEnded(Locks.KEYS)
@@ -81,9 +83,9 @@ class Starts:
         self._running_at_once, self._ended_at_once = StartingAtOnce(lease), StartingAtOnce(lease)
 
     async def start(self, new: NewExecution) -> Begun:
-        if self._at_once is not None and may_begin_at_once(new):
+        if self._at_once and may_begin_at_once(new):
             kind = self._running_at_once if new.ended is None else self._ended_at_once
-            begun = await self._at_once.submit(kind, new, new.id)
+            begun = await least_busy(self._at_once).submit(kind, new, new.id)
             if begun is not None:
                 return begun
         return await self._committer.submit(self._kind_of(new), new, new.id)

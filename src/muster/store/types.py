@@ -30,6 +30,11 @@ HALF_A_PAIR = "text with half a surrogate pair cannot be stored"
 # What is between these is written without an exponent; NaN and infinity are not.
 SHORTEST_FRACTION, LONGEST_FRACTION = 1e-4, 1e16
 LONGEST_INTEGER = 2**63 - 1
+NOTHING_BUT_JSON = (
+    orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+# Not every encoder spells these alike. (It is found in some texts, too, which does no harm.)
+EXPONENT = re.compile(rb"[0-9]e")
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -78,10 +83,13 @@ def quick_text(value: Json) -> str | None:
     """The same for a value that is plain: most are, and it takes a fraction of the time. It is surely no more
     than `LARGE`. None: it is not plain, or is for `json_text` to judge."""
     try:
-        text = orjson.dumps(value).decode() if _is_plain(value) else None
-    except TypeError:  # a key that is no text, half a surrogate pair, or nested too deep for it
+        text = orjson.dumps(value, None, NOTHING_BUT_JSON)
+    except TypeError:  # a key that is no text, half a surrogate pair, a long integer, or nested too deep
         return None
-    return None if text is None or "\\u0000" in text else text
+    if len(text) > LARGE or b"\\u0000" in text or EXPONENT.search(text):
+        return None
+    # It spells NaN so, too.
+    return None if b"null" in text and not _is_plain(value) else text.decode()
 
 
 def _is_plain(value: Json) -> bool:

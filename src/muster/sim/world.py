@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TypeVar
 
-from muster.sim.loop import OWNER, SimulatedLoop
+from muster.sim.loop import OWNER, SimulatedLoop, Step
 
 T = TypeVar("T")
+MakeLoop = Callable[[Random, Step | None, int], SimulatedLoop]
 BEGINNING = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -100,13 +101,20 @@ class World:
     Without a trace it is the same run, and faster.
     """
 
-    def __init__(self, seed: int, most_steps: int = 1_000_000, traced: bool = True) -> None:
+    def __init__(
+        self,
+        seed: int,
+        most_steps: int = 1_000_000,
+        traced: bool = True,
+        make_loop: MakeLoop | None = None,
+    ) -> None:
         self.seed = seed
         self.traced = traced
         self._trace: list[tuple[int, str, str]] = []
         step = self._record if traced else None
         # asyncio itself leaves out what an event loop does not offer: sockets, signals, subprocesses.
-        self.loop = SimulatedLoop(self.chance("schedule"), step, most_steps)  # type: ignore[abstract]
+        make = make_loop or SimulatedLoop
+        self.loop = make(self.chance("schedule"), step, most_steps)
         self.clock = SimulatedClock(self.loop)
         self.ids = SeededIds(self.clock, self.chance("ids"))
 

@@ -9,6 +9,7 @@ import typer
 
 from muster import __version__
 from muster.app.cli.alerts import alerts
+from muster.app.cli.certifying import certify
 from muster.app.cli.commands import commands
 from muster.app.cli.conformance import conformance
 from muster.app.cli.dead_letters import letters
@@ -68,6 +69,7 @@ def _options(
 app.command()(serve)
 app.command()(run)
 app.command()(validate)
+app.command()(certify)
 app.command()(diagram)
 app.command("eval")(evaluate)
 app.command()(migrate)

@@ -34,7 +34,7 @@ def validate(files: Files, as_json: AsJson = False) -> None:
         print_json([_verdict(name, problems) for name, _, problems in verdicts])
     else:
         for name, text, problems in verdicts:
-            _print_problems(name, text, problems)
+            print_problems(name, text, problems)
     errors = {problem.code for _, _, problems in verdicts for problem in problems if problem.level == "error"}
     if errors:
         raise Stop("", UNUSABLE if _UNREADABLE in errors else FAILED)
@@ -65,7 +65,7 @@ def _verdict(name: str, problems: "list[Problem]") -> "JsonObject":
     return {"file": name, "valid": not errors, "errors": errors, "warnings": warnings}
 
 
-def _print_problems(name: str, text: str, problems: "list[Problem]") -> None:
+def print_problems(name: str, text: str, problems: "list[Problem]") -> None:
     from muster.app.cli.places import Lines
 
     if [problem.code for problem in problems] == [_UNREADABLE]:
@@ -106,7 +106,7 @@ def diagram(
     except AuthorError as error:
         stop(f"{file}: {error}", FAILED)
     if checked.definition is None:
-        _print_problems(file, "", list(checked.problems))
+        print_problems(file, "", list(checked.problems))
         raise Stop("", FAILED)
     made = render(draw(checked.definition, known), form)
     drawn = made if isinstance(made, str) else json.dumps(made, indent=2, ensure_ascii=False)

@@ -12,6 +12,7 @@ from muster.app.load import Loaded, SettingsError, load
 if TYPE_CHECKING:
     from muster.app.storage import Storage
     from muster.model.node_type import Catalogue
+    from muster.plugin.registry import Plugged
 
 
 def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
@@ -24,11 +25,17 @@ def loaded_settings(flags: Mapping[str, object] | None = None) -> Loaded:
 def catalogue() -> "Catalogue":
     """What definitions may refer to here, plug-ins included."""
     from muster.app.catalogue import catalogue_with
+
+    return catalogue_with(plugged_in())
+
+
+def plugged_in() -> "Plugged":
+    """What plug-ins add here."""
     from muster.app.plugins import PluginError, load_plugins
     from muster.plugin.calling import Threads
 
     try:
-        return catalogue_with(load_plugins(loaded_settings().settings.plugins, Threads()))
+        return load_plugins(loaded_settings().settings.plugins, Threads())
     except PluginError as error:
         stop(str(error), UNAVAILABLE)
 

@@ -1,0 +1,1 @@
+"""Certificates: one workflow on the real engine, under virtual time, crashed at every commit."""

@@ -28,7 +28,17 @@ def test_what_goes_quickly_is_what_goes_carefully(value: Json) -> None:
     assert quick is None or len(quick.encode()) <= LARGE
 
 
-@pytest.mark.parametrize("value", [{"number": 3, "names": ["a", None, True]}, "ä", -(2**63) + 1, [], {}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"number": 3, "names": ["a", None, True]},
+        {"id": "019a8e5e-1e10-7e66-8e5e-2e1e5e7e9e0e", "at": 1.5},
+        "ä",
+        -(2**63) + 1,
+        [],
+        {},
+    ],
+)
 def test_what_is_plain_goes_quickly(value: Json) -> None:
     assert quick_text(value) == careful(value)
 
@@ -37,6 +47,8 @@ def test_what_is_plain_goes_quickly(value: Json) -> None:
     "value",
     [
         1e22,
+        [1e-7],
+        {"a": -1.5e300},
         float("nan"),
         2**64,
         "\0",

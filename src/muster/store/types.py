@@ -33,8 +33,9 @@ LONGEST_INTEGER = 2**63 - 1
 NOTHING_BUT_JSON = (
     orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-# Not every encoder spells these alike. (It is found in some texts, too, which does no harm.)
-EXPONENT = re.compile(rb"[0-9]e")
+# A number that not every encoder spells alike: with an exponent, or so small. (Found in a text, too, which
+# does no harm.)
+ODD_NUMBER = re.compile(rb"(?:^|[:,\[])-?(?:0\.0000|[0-9.]+e)")
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -86,7 +87,7 @@ def quick_text(value: Json) -> str | None:
         text = orjson.dumps(value, None, NOTHING_BUT_JSON)
     except TypeError:  # a key that is no text, half a surrogate pair, a long integer, or nested too deep
         return None
-    if len(text) > LARGE or b"\\u0000" in text or EXPONENT.search(text):
+    if len(text) > LARGE or b"\\u0000" in text or ODD_NUMBER.search(text):
         return None
     # It spells NaN so, too.
     return None if b"null" in text and not _is_plain(value) else text.decode()

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon wheel audit sbom console-test test check fmt lint types bench fuzz zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
+.PHONY: help run console console-soon wheel audit sbom helm console-test test check fmt lint types bench fuzz zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,7 +50,7 @@ $(CONSOLE)/index.html: console/node_modules/.done console/src/api/schema.d.ts $(
 	@cd console && npx vite build --logLevel error --outDir .build/built
 	@rm -rf $(CONSOLE) && mv console/.build/built $(CONSOLE) && touch $@
 
-wheel: console .venv/.dev  ## build the package, with the console inside, into dist/
+wheel: console .venv/.runtime  ## build the package, with the console inside, into dist/
 	@rm -f dist/muster-*.whl && $(UV) build -q --wheel --offline --no-build-isolation --python $(BIN)/python -o dist && ls dist/*.whl
 
 console-test: console/node_modules/.done  ## the tests of the console's own functions
@@ -90,6 +90,13 @@ audit: .venv/.runtime  ## ask OSV whether a locked package has a known vulnerabi
 
 sbom: .venv/.runtime  ## the software bill of materials (CycloneDX) of what ships, into dist/
 	@$(BIN)/python scripts/sbom.py dist/muster.cdx.json
+
+# The module's checksum is held against Go's public database of them.
+.tools/helm:
+	@mkdir -p .tools && GOBIN=$(CURDIR)/.tools GOFLAGS= go install helm.sh/helm/v3/cmd/helm@v3.18.0
+
+helm: .venv/.dev .tools/helm  ## lint the chart with the real Helm, built from its module with Go, and hold our tests' rendering against its
+	@PYTHONPATH=tests $(BIN)/python tests/chart_for_tests.py .tools/helm
 
 .venv-dbos/.done: .venv/.runtime requirements/dbos.txt
 	@$(UV) venv -q --clear --python $(BIN)/python .venv-dbos
@@ -141,4 +148,4 @@ services-down:  ## end them
 	@scripts/services.py down
 
 clean:  ## remove what was built (not ./data)
-	@rm -rf .venv .venv-dbos .mypy_cache .ruff_cache .pytest_cache .hypothesis dist $(CONSOLE) console/node_modules console/.build
+	@rm -rf .venv .venv-dbos .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis dist $(CONSOLE) console/node_modules console/.build

@@ -1,6 +1,7 @@
 """What ships: the wheel, installed where there was nothing, says its version and serves with the console
 inside."""
 
+import json
 import re
 import subprocess
 import sys
@@ -70,6 +71,15 @@ def server(muster: Path, tmp_path: Path) -> Iterator[Installed]:
     found.clean_up()
 
 
+def healthy(server: Installed) -> bool:
+    """What the image's health check finds."""
+    [check] = re.findall(r"^HEALTHCHECK(?:.|\\\n)*?CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.M)
+    command = [str(server.muster.with_name("python")), *json.loads(check)[1:]]
+    environment = {"MUSTER_PORT": str(server.port)}
+    done = subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE, check=False)
+    return done.returncode == 0
+
+
 def test_it_says_its_version_and_serves_with_the_console_inside(server: Installed, muster: Path) -> None:
     said = subprocess.run(
         [muster, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=True, cwd=server.folder
@@ -78,6 +88,7 @@ def test_it_says_its_version_and_serves_with_the_console_inside(server: Installe
     server.start()
     status, health = server.call("GET", "/actuator/health")
     assert (status, isinstance(health, dict) and health["status"]) == (200, "UP")
+    assert healthy(server)
     page = server.text("/console/")
     scripts = re.findall(r'src="(/console/assets/[^"]+\.js)"', page)
     assert scripts, page

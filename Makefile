@@ -21,8 +21,9 @@ help:  ## list these targets
 	@$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation --offline -e .
 	@touch $@
 
+# Compiled: tests start many processes, some of them where nothing that is compiled may be left behind.
 .venv/.dev: .venv/.runtime requirements/dev.txt
-	@$(UV_INSTALL) -r requirements/dev.txt
+	@$(UV_INSTALL) --compile-bytecode -r requirements/dev.txt
 	@touch $@
 
 run: .venv/.runtime  ## start Muster on 127.0.0.1:8080, with SQLite in ./data

@@ -1,11 +1,15 @@
 """`python -m mutants`: every guard removed once, and a table of who noticed."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 from mutants.catalogue import MUTANTS
 from mutants.hunt import LONGEST_SECONDS, LONGEST_TIMES, Fate, Found, Mutant, hunt, without_any
+
+AT_ONCE = os.cpu_count() or 1
 
 
 def main() -> int:
@@ -15,20 +19,23 @@ def main() -> int:
     if any(found.fate is not Fate.SURVIVED for found in whole.values()):
         tell("What notices something though nothing is gone proves nothing: nothing was tried.")
         return 1
-    fates = Counter(tried(mutant, whole[mutant.noticed_by]) for mutant in wanted)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        fates = Counter(pool.map(lambda mutant: tried(mutant, whole[mutant.noticed_by]), wanted))
     tell(f"{len(wanted)} mutants: " + ", ".join(f"{fates[fate]} {fate}" for fate in Fate))
     return int(fates[Fate.NOTICED] < len(wanted))
 
 
 def baseline(commands: Iterable[str]) -> dict[str, Found]:
     """Each command, once, with every guard in its place."""
-    found = {}
-    for command in commands:
-        found[command] = without_any(command)
-        passed = found[command].fate is Fate.SURVIVED
-        tell(
-            f"{found[command].seconds:6.1f} s  {'passes' if passed else found[command].said[:120]}  {command}"
-        )
+    each = list(commands)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip(each, pool.map(_passed, each), strict=True))
+
+
+def _passed(command: str) -> Found:
+    found = without_any(command)
+    said = "passes" if found.fate is Fate.SURVIVED else found.said[:120]
+    tell(f"{found.seconds:6.1f} s  {said}  {command}")
     return found
 
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from services_for_tests import installed, missing
 
@@ -27,6 +28,17 @@ def promtool(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_rules_are_taken_and_fire_when_they_should(what: tuple[str, ...]) -> None:
     done = promtool(*what)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_alert_is_seen_to_fire_and_not_to() -> None:
+    rules = yaml.safe_load((FOLDER / "muster.rules.yml").read_text())
+    alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"]}
+    tests = yaml.safe_load((FOLDER / "muster.rules.test.yml").read_text())["tests"]
+    tried = [
+        (each["alertname"], bool(each["exp_alerts"])) for test in tests for each in test["alert_rule_test"]
+    ]
+    assert {name for name, fires in tried if fires} == alerts
+    assert {name for name, fires in tried if not fires} == alerts
 
 
 def test_what_the_rules_read_is_what_muster_tells() -> None:

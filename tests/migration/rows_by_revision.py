@@ -600,6 +600,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     "0033_traces": [],
     "0034_watch_horizon": [("watch_horizon", {"name": "runs", "at": TIME})],
     "0035_urgent_tasks": [],
+    "0036_traces_of_events": [],
 }
 
 

@@ -125,7 +125,7 @@ async def opened(
         incoming = await stack.enter_async_context(
             taking_in(ground, definitions, engine, event_waits, wait_metrics, commands, tracer)
         )
-        watching = await stack.enter_async_context(opened_watching(ground))
+        watching = await stack.enter_async_context(opened_watching(ground, tracer))
         await stack.enter_async_context(publishing(ground, commands.senders))
         working = await stack.enter_async_context(offering_tasks(database, offers, engine.control.look_now))
         watched = watched_parts(ground, watching.due.give_up)

@@ -17,7 +17,7 @@ from muster.engine.tracing import Tracer
 from muster.engine.triggering import Triggering
 from muster.nodes.event_messages import WaitMessages
 from muster.nodes.event_waiting import EventWaiting
-from muster.nodes.traced import TracedWaits
+from muster.nodes.traced import EventSpans, TracedApplies, TracedWaits
 from muster.store.applying import Applying
 from muster.store.business_keys import BusinessKeys
 from muster.store.event_wait_lists import EventWaitLists
@@ -48,15 +48,17 @@ async def taking_in(
     instance_id = ground.settings.instance_id
     lists, startables = EventWaitLists(database), definitions.startables
     triggering = Triggering(startables, engine.control, TriggerMetrics(ground.registry).told)
+    spans = None if tracer is None else EventSpans(tracer, ground.clock)
+    applying = Applying(database, instance_id)
     waiting = EventWaiting(
-        event_waits if tracer is None else TracedWaits(event_waits, tracer, ground.clock),
+        event_waits if spans is None else TracedWaits(event_waits, spans),
         lists,
-        Applying(database, instance_id),
+        applying if spans is None else TracedApplies(applying, spans),
         engine.actions.retry,
         look_now,
         wait_metrics,
     )
-    keyed = BusinessKeys(database, instance_id)
+    keyed = BusinessKeys(database, instance_id, None if spans is None else spans.met)
 
     async def always() -> Collection[str]:
         return ground.settings.kafka.topics

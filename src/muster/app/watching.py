@@ -15,6 +15,8 @@ from muster.definitions.limits import Limits
 from muster.engine.bus import BusAway, Handler, dead_letter_topic
 from muster.engine.consuming import Consumer
 from muster.engine.lookout import AHEAD, SELDOM, Sight
+from muster.engine.tracing import SpanKind, Tracer
+from muster.kit.clock import Clock
 from muster.kit.loop import Loop
 from muster.kit.tasks import ended
 from muster.store.bus_leases import subscribed_topics
@@ -32,8 +34,10 @@ from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
 from muster.watch.intake import Intake, TopicIntake
 from muster.watch.outage import Presence
+from muster.watch.ports import Events
 from muster.watch.posting import TopicNames
 from muster.watch.stages import Stage
+from muster.watch.traced import TracedEvents, TracedStage
 
 BEAT_EVERY = 2.0
 ABANDON_EVERY = 60.0
@@ -52,7 +56,7 @@ class Watching:
 
 
 @asynccontextmanager
-async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
+async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> AsyncIterator[Watching]:
     """Take events in, and watch until the end of the block if this instance has the role `watch`."""
     settings, database = ground.settings, ground.database
     topics, stages = topic_names(settings), {Stage(name) for name in settings.watch.stages}
@@ -84,23 +88,29 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
         )
         bounds = bounds_of(settings)
         most = settings.ingestion.max_concurrent_requests
-        intake = Intake(feed, bounds, ground.clock, ground.ids, most, metrics, is_open=Stage.INGEST in stages)
+        seen = Seen(tracer, ground.clock)
+        sent = seen.events(feed, "ingest", SpanKind.SERVER)
+        intake = Intake(sent, bounds, ground.clock, ground.ids, most, metrics, is_open=Stage.INGEST in stages)
         if not settings.kafka.bootstrap_servers:
             await stack.enter_async_context(_noticing(ground, subscribed))
         if "watch" not in settings.roles:
             yield Watching(intake, due, lambda: None)
             return
-        raw = TopicIntake(feed, bounds, ground.clock, Limits(), metrics)
-        normalized = TopicIntake(feed, bounds, ground.clock, Limits(), metrics, NORMALIZED_FIELDS)
+        told = seen.events(feed, "ingest", SpanKind.CONSUMER)
+        raw = TopicIntake(told, bounds, ground.clock, Limits(), metrics)
+        evaluated = seen.events(feed, "evaluate", SpanKind.CONSUMER)
+        normalized = TopicIntake(evaluated, bounds, ground.clock, Limits(), metrics, NORMALIZED_FIELDS)
         reading = {
             topics.raw: raw if Stage.INGEST in stages else None,
             settings.ruleengine.normalized_topic: normalized
             if _begins(Stage.RULE, Stage.INGEST, stages)
             else None,
-            topics.evaluated: AggregateStage(database)
+            topics.evaluated: seen.stage(AggregateStage(database), "aggregate")
             if _begins(Stage.AGGREGATE, Stage.RULE, stages)
             else None,
-            topics.triggered: AlertStage(database) if _begins(Stage.ALERT, Stage.RULE, stages) else None,
+            topics.triggered: seen.stage(AlertStage(database), "alert")
+            if _begins(Stage.ALERT, Stage.RULE, stages)
+            else None,
         }
         consumers = [
             await stack.enter_async_context(_reading(ground, topic, handler))
@@ -121,6 +131,20 @@ async def opened_watching(ground: Ground) -> AsyncIterator[Watching]:
                 consumer.retire()
 
         yield Watching(intake, due, retire)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Lets a tracer see what comes, if there is one."""
+
+    tracer: Tracer | None
+    clock: Clock
+
+    def events(self, events: Events, verb: str, kind: SpanKind) -> Events:
+        return events if self.tracer is None else TracedEvents(events, self.tracer, self.clock, verb, kind)
+
+    def stage(self, handler: Handler, verb: str) -> Handler:
+        return handler if self.tracer is None else TracedStage(handler, self.tracer, self.clock, verb)
 
 
 def _begins(stage: Stage, before: Stage, stages: Collection[Stage]) -> bool:

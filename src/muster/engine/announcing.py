@@ -11,12 +11,15 @@ from datetime import UTC, datetime
 import orjson
 
 from muster.engine.advance import targets_of
+from muster.engine.bus import Headers
 from muster.engine.graph import Graph
 from muster.engine.journal import JournalRow
 from muster.engine.outbox import OutgoingMessage, Stream
 from muster.engine.state import State
+from muster.engine.tracing import Tracer, leaving
 from muster.engine.view import Facts
 from muster.expr import ExpressionError
+from muster.kit.traceparent import HEADER as TRACE_PARENT
 from muster.model.execution import NodeStatus
 from muster.model.json import JsonObject
 
@@ -37,6 +40,14 @@ def event_type(workflow: str, node: str) -> str:
     if len(name) <= LONGEST_TYPE:
         return name
     return f"{name[: LONGEST_TYPE - 33]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+
+
+def told_headers(institute_id: str, trace: str | None) -> Headers:
+    """What goes along with events that are told of: whose they are, and the trace that they belong to."""
+    headers = [(INSTITUTE, institute_id.encode())] if institute_id else []
+    if trace is not None:
+        headers.append((TRACE_PARENT, trace.encode()))
+    return tuple(headers)
 
 
 def led_to(
@@ -61,9 +72,10 @@ def announcements(
     led: Mapping[tuple[str, int], tuple[str, ...]],
     topic: str,
     ends: bool,
+    tracer: Tracer | None = None,
 ) -> Iterator[OutgoingMessage]:
     """Events for the visits among these rows that are done, in their order. `ends`: the execution is
-    completed with them."""
+    completed with them. `tracer` is who is told of spans: then these are of the visits' own."""
     done = [row for row in rows if row.status in DONE and not row.item_key]
     for place, row in enumerate(done, 1):
         on = led.get((row.node, row.visit), ())
@@ -74,7 +86,9 @@ def announcements(
             topic=topic,
             value=orjson.dumps(told),
             key=facts.id.encode(),
-            headers=((INSTITUTE, facts.institute_id.encode()),) if facts.institute_id else (),
+            headers=told_headers(
+                facts.institute_id, leaving(tracer, facts.id, facts.trace, row.node, row.visit, "")
+            ),
             institute_id=facts.institute_id,
             stream=Stream.WATCH,
         )

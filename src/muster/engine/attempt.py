@@ -67,7 +67,7 @@ class Attempts:
         secrets: Secrets | None = None,
         tracer: Tracer | None = None,
     ) -> None:
-        self._tracer = tracer
+        self.tracer = tracer
         self._secrets = secrets or NoSecrets()
         self._lease = lease.total_seconds()
         self._handlers = handlers
@@ -338,7 +338,7 @@ class Attempts:
             fence=live.fence,
             depth=facts.depth,
             trace=facts.trace,
-            tracer=self._tracer,
+            tracer=self.tracer,
         )
 
 

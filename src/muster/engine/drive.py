@@ -313,7 +313,8 @@ class Driver:
         if self._events is None or not live.program.watched:
             return ()
         ends = checkpoint is not None and checkpoint.status is ExecutionStatus.COMPLETED
-        return announcements(live.facts, live.program.workflow, live.rows, live.led_to, self._events, ends)
+        visits = (live.facts, live.program.workflow, live.rows, live.led_to)
+        return announcements(*visits, self._events, ends, self._attempts.tracer)
 
 
 def _tell_not_given_up(away: Exception) -> None:

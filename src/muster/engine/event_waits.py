@@ -83,7 +83,8 @@ class WaitKey(NamedTuple):
 
 
 class KeyedEvent(NamedTuple):
-    """An event under a business key. `name` tells its message from all others."""
+    """An event under a business key. `name` tells its message from all others; `trace` is the `traceparent`
+    that it came with."""
 
     hash: str
     topic: str
@@ -91,6 +92,7 @@ class KeyedEvent(NamedTuple):
     name: str
     received_at: datetime
     expires_at: datetime
+    trace: str | None = None
 
 
 def key_hash(topic: str, field: str, value: Json) -> str | None:

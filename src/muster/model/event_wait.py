@@ -37,7 +37,7 @@ class WaitRecord:
 @dataclass(frozen=True, slots=True)
 class NearMissRecord:
     """An event that was not accepted, and why. `event` is the one that it would have been; `wait_id` is the
-    wait that it came closest to."""
+    wait that it came closest to; `trace` the `traceparent` that it came with."""
 
     id: int
     source: str
@@ -52,3 +52,4 @@ class NearMissRecord:
     applied_to: str | None
     applied_by: str | None
     institute_id: str
+    trace: str | None = None

@@ -148,7 +148,8 @@ class WatchedWorkflow:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as it was taken in. `workflow_keys` None: it concerns those with a node for its type."""
+    """An event as it was taken in. `workflow_keys` None: it concerns those with a node for its type. `trace`
+    is the `traceparent` of whom it came from."""
 
     source_system: str
     event_id: str
@@ -160,6 +161,7 @@ class Event:
     group: JsonObject | None = None
     payload: JsonObject | None = None
     institute_id: str = ""
+    trace: str | None = None
 
     @property
     def is_ahead(self) -> bool:

@@ -135,7 +135,8 @@ def keyed_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> Ite
             hashed = key_hash(message.topic, each.correlation, found)
             until = message.at + timedelta(seconds=each.buffer_seconds)
             if hashed is not None:
-                yield KeyedEvent(hashed, message.topic, data, message.name, message.at, until)
+                trace = trace_of(message)
+                yield KeyedEvent(hashed, message.topic, data, message.name, message.at, until, trace)
 
 
 def _tell(event: Arrived, verdict: Verdict) -> None:

@@ -1,7 +1,7 @@
 """Waits for events from outside: events come, from whichever door, and people look and help."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -119,7 +119,8 @@ class EventWaiting:
         wait = await self._nearest(near, by.actor, how)
         name = how.event or near.event or _likely(near, wait)
         ids = (wait.execution_id, wait.correlation_id)
-        event = Arrived(Source(near.source), *ids, near.payload, near.topic, name, by_hand=True)
+        came = Arrived(Source(near.source), *ids, near.payload, near.topic, trace=near.trace)
+        event = replace(came, name=name, by_hand=True)
         verdict = await self._applies.apply(number, wait.id, event, _audit(near, wait, name, by))
         if not isinstance(verdict, Accepted):
             raise Conflict(f"The wait does not take it as {name}: {verdict.reason}")

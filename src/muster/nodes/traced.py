@@ -8,29 +8,59 @@ from muster.engine.event_waits import Accepted, Arrived, Source, Verdict
 from muster.engine.tracing import Span, SpanKind, Trace, Tracer, Waiter, span_id, trace_of
 from muster.kit.clock import Clock
 from muster.kit.traceparent import HEADER, read_traceparent
+from muster.model.stored import AuditEntry
 from muster.nodes.command_replies import Expecting, Replies, ReplyTopic
+from muster.nodes.event_waiting import Applies
 from muster.nodes.waiting_for_events import EventWaits, KeptWait
+
+
+class EventSpans:
+    """Tells a tracer of each event that a wait has taken."""
+
+    def __init__(self, tracer: Tracer, clock: Clock) -> None:
+        self._tracer, self.now = tracer, clock.now
+
+    def met(self, taken: Sequence[tuple[Arrived, Accepted]]) -> None:
+        """These were kept, and have met their waits just now."""
+        at = self.now()
+        for event, accepted in taken:
+            self.taken(event, accepted, at)
+
+    def taken(self, event: Arrived, verdict: Verdict, began: datetime) -> None:
+        if isinstance(verdict, Accepted) and (waiter := verdict.waiter) is not None:
+            trace = trace_of(waiter.execution_id, waiter.trace)
+            if self._tracer.records(trace):
+                self._tracer.ended(_event(event, verdict, waiter, trace, began, self.now()))
 
 
 class TracedWaits:
     """`EventWaits` that tell of each event that a wait has taken."""
 
-    def __init__(self, waits: EventWaits, tracer: Tracer, clock: Clock) -> None:
-        self._waits, self._tracer, self._clock = waits, tracer, clock
+    def __init__(self, waits: EventWaits, spans: EventSpans) -> None:
+        self._waits, self._spans = waits, spans
 
     async def find(self, execution_id: str, node: str, visit: int) -> KeptWait | None:
         return await self._waits.find(execution_id, node, visit)
 
     async def receive(self, events: Sequence[Arrived]) -> Sequence[Verdict]:
-        began = self._clock.now()
+        began = self._spans.now()
         verdicts = await self._waits.receive(events)
-        ended = self._clock.now()
         for event, verdict in zip(events, verdicts, strict=True):
-            if isinstance(verdict, Accepted) and (waiter := verdict.waiter) is not None:
-                trace = trace_of(waiter.execution_id, waiter.trace)
-                if self._tracer.records(trace):
-                    self._tracer.ended(_event(event, verdict, waiter, trace, began, ended))
+            self._spans.taken(event, verdict, began)
         return verdicts
+
+
+class TracedApplies:
+    """`Applies` that tell of each event that a person has given to a wait."""
+
+    def __init__(self, applies: Applies, spans: EventSpans) -> None:
+        self._applies, self._spans = applies, spans
+
+    async def apply(self, near_miss: int, wait_id: str, event: Arrived, audit: AuditEntry) -> Verdict:
+        began = self._spans.now()
+        verdict = await self._applies.apply(near_miss, wait_id, event, audit)
+        self._spans.taken(event, verdict, began)
+        return verdict
 
 
 class TracedReplies:
@@ -61,10 +91,13 @@ def _event(
     event: Arrived, accepted: Accepted, waiter: Waiter, trace: Trace, began: datetime, ended: datetime
 ) -> Span:
     kind = SpanKind.CONSUMER if event.source is Source.KAFKA else SpanKind.SERVER
+    if event.by_hand:
+        kind = SpanKind.INTERNAL
     told: dict[str, str | int] = {
         "muster.event.name": accepted.name,
         "muster.event.source": event.source.value,
         "muster.wait.completed": accepted.completes,
+        "muster.event.matched_by": "hand" if event.by_hand else "key" if event.key else "ids",
     }
     span = _received(waiter, trace, accepted.name, event.trace, kind, began, ended)
     return span._replace(attributes={**span.attributes, **told})

@@ -5,7 +5,7 @@ pass that brings the two together looks at both, and comes again. So neither is 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, delete, exists, select, update
@@ -24,6 +24,8 @@ K = wait_key.c
 M = buffered_event_wait.c
 W = execution_wait_states.c
 AT_ONCE = 200
+Taken = tuple[Arrived, Accepted]
+Heard = Callable[[Sequence[Taken]], None]
 # A key and an event that may meet.
 OPEN = W.status == WaitStatus.WAITING.value
 APART = ~exists().where(M.event_id == B.id, M.wait_id == K.wait_id)
@@ -39,6 +41,7 @@ PAIRS: Select[Any] = (
         B.topic,
         B.hash,
         B.payload,
+        B.trace_parent,
         K.wait_id,
         K.event,
         K.cardinality,
@@ -54,10 +57,11 @@ PAIRS: Select[Any] = (
 
 
 class BusinessKeys:
-    """`nodes.event_messages.KeyedEvents` on a database."""
+    """`nodes.event_messages.KeyedEvents` on a database. `heard` is told what waits have taken, once that is
+    durable."""
 
-    def __init__(self, database: Database, instance: str) -> None:
-        self._database, self._receiving = database, Receiving(instance)
+    def __init__(self, database: Database, instance: str, heard: Heard | None = None) -> None:
+        self._database, self._receiving, self._heard = database, Receiving(instance), heard
 
     async def keep(self, events: Sequence[KeyedEvent]) -> None:
         rows = [_row(event) for event in events]
@@ -65,19 +69,29 @@ class BusinessKeys:
 
     async def meet(self) -> int:
         """Bring some together; how many waits have got an event. 0: there is nothing more to do."""
-        return await self._write(self._meet)
+        done, taken = await self._write(self._meet)
+        if taken and self._heard is not None:
+            self._heard(taken)
+        return done
 
-    def _meet(self, connection: Connection) -> int:
+    def _meet(self, connection: Connection) -> tuple[int, list[Taken]]:
+        """How many have nothing more to do with each other, and what was taken."""
         found = sorted(set(connection.scalars(MEETING.order_by(B.id).limit(AT_ONCE))))
         if not found:
-            return 0
+            return 0, []
         # Locked before anything else is: of several who do this, one deals with an event.
         free = select(B.id).where(B.id.in_(found), B.taken.is_(False)).order_by(B.id).with_for_update()
         events = connection.scalars(free).all()
         if not events:
-            return 0
+            return 0, []
         chosen, filtered = _chosen(connection.execute(PAIRS.where(B.id.in_(events))).all())
-        verdicts = self._receiving.write(connection, [_arrived(pair) for pair in chosen])
+        arrived = [_arrived(pair) for pair in chosen]
+        verdicts = self._receiving.write(connection, arrived)
+        taken = [
+            (event, verdict)
+            for event, verdict in zip(arrived, verdicts, strict=True)
+            if isinstance(verdict, Accepted)
+        ]
         met = [pair for pair, verdict in zip(chosen, verdicts, strict=True) if isinstance(verdict, Accepted)]
         alone = [pair.id for pair in met if pair.cardinality == "one"]
         if alone:
@@ -85,7 +99,7 @@ class BusinessKeys:
         done = {(pair.id, pair.wait_id) for pair in (*chosen, *filtered)}
         rows = [{"event_id": event, "wait_id": wait} for event, wait in sorted(done)]
         insert_new(connection, buffered_event_wait, rows, ("event_id", "wait_id"))
-        return len(done)
+        return len(done), taken
 
     async def forget_expired(self, most: int) -> int:
         """Remove some of what has had its time: events, and keys of waits that are over."""
@@ -117,7 +131,8 @@ def _chosen(pairs: Sequence[Row[Any]]) -> tuple[list[Row[Any]], list[Row[Any]]]:
 
 def _arrived(pair: Row[Any]) -> Arrived:
     ids = (pair.execution_id, pair.correlation_id)
-    return Arrived(Source.KAFKA, *ids, pair.payload, pair.topic, pair.event, key=pair.hash)
+    trace: str | None = pair.trace_parent
+    return Arrived(Source.KAFKA, *ids, pair.payload, pair.topic, pair.event, key=pair.hash, trace=trace)
 
 
 def _row(event: KeyedEvent) -> dict[str, object]:
@@ -129,6 +144,7 @@ def _row(event: KeyedEvent) -> dict[str, object]:
         "taken": False,
         "received_at": event.received_at,
         "expires_at": event.expires_at,
+        "trace_parent": event.trace,
     }
 
 

@@ -162,4 +162,5 @@ def near_miss_record(row: Row[Any]) -> NearMissRecord:
         applied_to=row.applied_to,
         applied_by=row.applied_by,
         institute_id=row.institute_id,
+        trace=row.trace_parent,
     )

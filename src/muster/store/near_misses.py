@@ -77,6 +77,7 @@ def _row(missed: Missed, at: datetime) -> dict[str, object]:
         "event": refused.name or event.name,
         "wait_id": missed.wait_id,
         "institute_id": missed.institute_id,
+        "trace_parent": event.trace,
     }
 
 

@@ -62,7 +62,8 @@ class Taking:
             for event in fresh.values():
                 told = normalized(event)
                 named = (event.source_system, event.event_id)
-                post.add(self.topics.normalized, event.correlation_key, told, event.institute_id, *named)
+                at = (self.topics.normalized, event.correlation_key)
+                post.add(*at, told, event.institute_id, *named, trace=event.trace)
         unmatched = self._evaluate(connection, list(fresh.values()), items, post)
         add_messages(connection, post.messages)
         return _answers(items, fresh, unmatched)

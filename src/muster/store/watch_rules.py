@@ -251,17 +251,17 @@ class _Batch:
         self._changed.update((each.id, each) for each in changes.changed)
 
     def _tell(self, run: Run, outcome: Outcome, event: Event) -> None:
-        named = (run.id, event.source_system, event.event_id)
-        topics = self._post.topics
+        named = (run.institute_id, run.id, event.source_system, event.event_id)
+        topics, trace = self._post.topics, event.trace
         if self._post.wants(topics.evaluated):
             told = rule_evaluated(run, outcome, event)
-            self._post.add(topics.evaluated, run.correlation_key, told, run.institute_id, *named)
+            self._post.add(topics.evaluated, run.correlation_key, told, *named, trace=trace)
         if outcome.trigger is not None:
             trigger = trigger_of(run, outcome.node, outcome.status, outcome.trigger, outcome.at)
             self.effects.steps[trigger.dedupe_key].append(trigger)
             if self._post.wants(topics.triggered):
                 told = alert_triggered(trigger)
-                self._post.add(topics.triggered, trigger.dedupe_key, told, run.institute_id, *named)
+                self._post.add(topics.triggered, trigger.dedupe_key, told, *named, trace=trace)
         if outcome.settles:
             key = f"{run.version_id}:{outcome.node}:{run.correlation_key}"
             self.effects.steps[key].append(Settled(key, outcome.at))

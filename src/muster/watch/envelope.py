@@ -48,6 +48,7 @@ def read_event(
     event_id: str,
     institute_id: str = "",
     known: tuple[str, ...] | None = FIELDS,
+    trace: str | None = None,
 ) -> Event | BadEvent:
     """One event. `event_id` is its id if it has none of its own. `known` None: names that are not known are
     passed over."""
@@ -67,6 +68,7 @@ def read_event(
         group=form.document("group", bounds.group),
         payload=form.document("payload", bounds.payload),
         institute_id=institute_id,
+        trace=trace,
     )
     if form.problems:
         return BadEvent(tuple(form.problems), all(each.code == "TOO_LARGE" for each in form.problems))

@@ -8,7 +8,7 @@ from typing import Protocol
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
 from muster.engine.announcing import INSTITUTE
-from muster.engine.bus import Batch, Message, Rejected
+from muster.engine.bus import Batch, Message, Rejected, trace_of
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import Json
@@ -65,25 +65,28 @@ class Intake:
         finally:
             self._free += 1
 
-    async def one(self, told: Json, key: str | None, institute_id: str) -> Accepted | BadEvent:
-        """Take one event in. `key` is its id if it has none of its own."""
-        [answer] = await self._take([told], lambda _: key or self._ids.new(), institute_id)
+    async def one(
+        self, told: Json, key: str | None, institute_id: str, trace: str | None = None
+    ) -> Accepted | BadEvent:
+        """Take one event in. `key` is its id if it has none of its own; `trace` is its sender's."""
+        [answer] = await self._take([told], lambda _: key or self._ids.new(), institute_id, trace)
         return answer
 
     async def several(
-        self, told: Sequence[Json], key: str | None, institute_id: str
+        self, told: Sequence[Json], key: str | None, institute_id: str, trace: str | None = None
     ) -> list[Accepted | BadEvent]:
         """Take events in, in their order; each is answered by itself."""
         return await self._take(
-            told, lambda place: f"{key}-{place}" if key else self._ids.new(), institute_id
+            told, lambda place: f"{key}-{place}" if key else self._ids.new(), institute_id, trace
         )
 
     async def _take(
-        self, told: Sequence[Json], name: Callable[[int], str], institute_id: str
+        self, told: Sequence[Json], name: Callable[[int], str], institute_id: str, trace: str | None
     ) -> list[Accepted | BadEvent]:
         at = self._clock.now()
         read = [
-            read_event(each, self._bounds, at, name(place), institute_id) for place, each in enumerate(told)
+            read_event(each, self._bounds, at, name(place), institute_id, trace=trace)
+            for place, each in enumerate(told)
         ]
         good = [each for each in read if isinstance(each, Event)]
         if len(good) < len(read):
@@ -137,7 +140,8 @@ class TopicIntake:
         if isinstance(told, dict):
             told = {name: value for name, value in told.items() if name in self._fields}
         name = f"{message.topic}-{message.partition}-{message.offset}"
-        return read_event(told, self._bounds, self._clock.now(), name, _tenant(message), self._fields)
+        at, trace = self._clock.now(), trace_of(message)
+        return read_event(told, self._bounds, at, name, _tenant(message), self._fields, trace)
 
 
 def _tenant(message: Message) -> str:

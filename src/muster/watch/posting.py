@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from muster.engine.announcing import INSTITUTE
+from muster.engine.announcing import told_headers
 from muster.engine.outbox import OutgoingMessage, Stream
 from muster.model.json import JsonObject
 
@@ -31,15 +31,24 @@ class Post:
     def wants(self, topic: str) -> bool:
         return topic in self.wanted
 
-    def add(self, topic: str, key: str, told: JsonObject, institute_id: str, *names: object) -> None:
-        """`names` tell the message from all others of its topic, whoever writes it how often."""
+    def add(
+        self,
+        topic: str,
+        key: str,
+        told: JsonObject,
+        institute_id: str,
+        *names: object,
+        trace: str | None = None,
+    ) -> None:
+        """`names` tell the message from all others of its topic, whoever writes it how often. `trace` is the
+        `traceparent` that it goes on with."""
         name = hashlib.sha256("\0".join(map(str, (topic, institute_id, *names))).encode()).hexdigest()[:32]
         message = OutgoingMessage(
             id=name,
             topic=topic,
             value=orjson.dumps(told),
             key=key.encode(),
-            headers=((INSTITUTE, institute_id.encode()),) if institute_id else (),
+            headers=told_headers(institute_id, trace),
             institute_id=institute_id,
             stream=Stream.WATCH,
         )

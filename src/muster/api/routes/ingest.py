@@ -14,6 +14,7 @@ from muster.api.parts import Given
 from muster.api.problems import Code, Refused, problem_json
 from muster.api.reading import read_value
 from muster.api.strict import StrictRoute
+from muster.api.tracing import current
 from muster.model.access import Role
 from muster.model.json import Json, JsonObject
 from muster.model.problems import Problem
@@ -63,15 +64,15 @@ async def ingest(request: Request, caller: Producer, parts: Given, key: Key = No
         raise Refused(Code.INVALID_PARAMETER, f"`Idempotency-Key` has 1 to {LONGEST_KEY} characters.")
     if not parts.intake.is_open:
         raise Refused(Code.NOT_CONFIGURED, "Events are taken in elsewhere: `watch.stages` has no `ingest`.")
-    institute_id = caller.institute_id or ""
+    institute_id, trace = caller.institute_id or "", current.get().traceparent
     try:
         with parts.intake.admitted():
             body = await read_value(request, parts.body_limit)
             if not isinstance(body, list):
-                return _single(await parts.intake.one(body, key, institute_id))
+                return _single(await parts.intake.one(body, key, institute_id, trace))
             if not 1 <= len(body) <= MOST_EVENTS:
                 raise _refused([Problem("INVALID_VALUE", "", f"A list has 1 to {MOST_EVENTS:,} events.")])
-            return _list(await parts.intake.several(body, key, institute_id))
+            return _list(await parts.intake.several(body, key, institute_id, trace))
     except TooManyAtOnce:
         raise Refused(
             Code.RATE_LIMITED, "Too many requests are under way at once.", headers={"Retry-After": "1"}

@@ -16,14 +16,13 @@ from muster.store.tables.shared import (
     ID_LENGTH,
     NAME_LENGTH,
     TAG_LENGTH,
+    TRACE_PARENT_LENGTH,
     index_where,
     index_where_set,
     institute,
     new_table,
 )
 from muster.store.types import Bytes, JsonValue, Key, LongText, UtcTime
-
-TRACE_PARENT_LENGTH = 55
 
 workflow_execution = new_table(
     "workflow_execution",

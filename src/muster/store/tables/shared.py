@@ -19,6 +19,7 @@ metadata = MetaData()
 ID_LENGTH = 36
 NAME_LENGTH = 255
 TAG_LENGTH = 100
+TRACE_PARENT_LENGTH = 55
 
 
 # MariaDB compares by collation: a binary one without padding tells case and trailing spaces apart.

@@ -15,6 +15,7 @@ from sqlalchemy import (
 from muster.store.tables.shared import (
     ID_LENGTH,
     NAME_LENGTH,
+    TRACE_PARENT_LENGTH,
     index_where,
     institute,
     new_table,
@@ -239,6 +240,7 @@ buffered_event = new_table(
     Column("taken", Boolean, nullable=False),
     Column("received_at", UtcTime, nullable=False),
     Column("expires_at", UtcTime, nullable=False),
+    Column("trace_parent", Key(TRACE_PARENT_LENGTH)),
     PrimaryKeyConstraint("id"),
     UniqueConstraint("message_hash", name="uq_buffered_event_message"),
     Index("ix_buffered_event_hash", "hash", "taken"),
@@ -270,6 +272,7 @@ near_miss = new_table(
     Column("event", Key(NAME_LENGTH)),
     Column("wait_id", Key(ID_LENGTH)),
     institute(),
+    Column("trace_parent", Key(TRACE_PARENT_LENGTH)),
     PrimaryKeyConstraint("id"),
     Index("ix_near_miss_execution", "execution_id"),
     Index("ix_near_miss_wait", "wait_id"),

@@ -7,6 +7,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "muster"
 
 LAYERS = [
     {"app"},
+    {"capsule"},
     {"conformance", "sim"},
     {"api", "bus", "cache", "client", "net", "schemas", "store"},
     {"plugin"},

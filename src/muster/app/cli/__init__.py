@@ -9,6 +9,7 @@ import typer
 
 from muster import __version__
 from muster.app.cli.alerts import alerts
+from muster.app.cli.capsules import capsule
 from muster.app.cli.certifying import certify
 from muster.app.cli.commands import commands
 from muster.app.cli.conformance import conformance
@@ -80,6 +81,7 @@ app.command()(instances)
 app.command()(publish)
 app.command()(ingest)
 app.command()(replay)
+app.add_typer(capsule, name="capsule")
 app.add_typer(tokens, name="token")
 app.add_typer(workflows, name="workflows")
 app.add_typer(executions, name="executions")

@@ -17,7 +17,10 @@ from muster.capsule.steps import steps_of
 from muster.engine.handlers import Done
 from muster.engine.journal import SignalKind
 from muster.engine.state import Failure
+from muster.model.json import JsonObject
+from muster.model.stored import AuditEntry
 from muster.model.workflow import Definition, Edge, EdgeType
+from muster.store.audit import add_audit
 from muster.store.capsules import CapsuleRepository, TooMuch
 from muster.store.database import Database
 from watch_house import WatchHouse, event
@@ -162,6 +165,21 @@ async def test_an_answer_comes_again_after_as_long_as_it_took(house: House) -> N
     capsule = await an_execution(house, execution)
     assert capsule.status == "COMPLETED"
     assert (await again(capsule)).differences == ()
+
+
+async def test_one_that_was_cancelled_by_hand_is_cancelled_again(house: House) -> None:
+    await house.define(chain(node("a"), node("b", "ASK"), node("c")))
+    execution = await house.run()
+    details: JsonObject = {"reason": "enough"}
+    note = AuditEntry("execution", execution, "cancel", "me", "", details)
+    await house.signal(execution, SignalKind.CANCEL, details)
+    await house.database.write(lambda connection: add_audit(connection, note, house.clock.now()))
+    await house.instance.take_due()
+    await house.instance.ended(execution)
+    capsule = await an_execution(house, execution)
+    assert (capsule.status, [moment.name for moment in capsule.moments]) == ("CANCELLED", ["cancel"])
+    assert (await again(capsule)).differences == ()
+    assert (await again(replace(capsule, moments=()))).differences != ()
 
 
 async def test_no_secret_goes_along(house: House) -> None:

@@ -105,9 +105,8 @@ def test_an_execution_is_taken_along_and_run_again(muster: Muster) -> None:
     assert "the output of price was" in changed.out
 
     assert muster("capsule", "test", "order.json", "-o", "test_order.py").code == 0
-    muster.write(
-        "test_changed.py", (muster.folder / "test_order.py").read_text().replace("order.json", "changed.json")
-    )
+    written = (muster.folder / "test_order.py").read_text()
+    muster.write("test_changed.py", written.replace("order.json", "changed.json"))
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_order.py", "test_changed.py"],
         cwd=muster.folder,

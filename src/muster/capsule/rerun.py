@@ -3,6 +3,7 @@ came from outside as it is recorded; and what is different then."""
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from muster.engine.journal import SignalKind
 from muster.engine.owned import NewExecution
 from muster.engine.programs import Programs
 from muster.engine.state import FINAL, ExecutionStatus
+from muster.kit.tasks import ended
 from muster.model.json import Json, JsonObject
 from muster.model.node_type import NodeKind, NodeType
 from muster.nodes import builtin
@@ -100,10 +102,8 @@ class _Replay:
         )
         meddling = [asyncio.create_task(self._act(moment)) for moment in _actions(capsule)]
         await self._instance.start(new)
-        await self._until_it_rests()
-        for task in meddling:
-            task.cancel()
-        await asyncio.gather(*meddling, return_exceptions=True)
+        await self._until_it_rests(meddling)
+        await ended(*meddling)
         now = await capsule_of(CapsuleRepository(self._database), capsule.id, _types(capsule))
         assert isinstance(now, ExecutionCapsule), "it has been started"
         await self._instance.leave(0.0)
@@ -111,7 +111,7 @@ class _Replay:
         path = tuple((visit.node, visit.visit, visit.status) for visit in now.visits if not visit.item)
         return Rerun(tuple(_differences(capsule, now)), path, now.status)
 
-    async def _until_it_rests(self) -> None:
+    async def _until_it_rests(self, meddling: "Sequence[asyncio.Task[None]]") -> None:
         """Ended, or waiting for what never comes."""
         give_up = self._capsule.last_at + LONGER
         while (left := (give_up - self._clock.now()).total_seconds()) > 0:
@@ -120,11 +120,16 @@ class _Replay:
                     await self._instance.ended(self._capsule.id)
             except TimeoutError:
                 return
-            row = await self._row()
-            if row.status in FINAL or row.resume_at is None or row.resume_at > give_up:
+            row, still_to_come = await self._row(), [task for task in meddling if not task.done()]
+            if row.status in FINAL:
                 return
-            await asyncio.sleep(max(0.0, (row.resume_at - self._clock.now()).total_seconds()))
-            await self._instance.take_due()
+            if row.resume_at is not None and row.resume_at <= give_up:
+                await asyncio.sleep(max(0.0, (row.resume_at - self._clock.now()).total_seconds()))
+                await self._instance.take_due()
+            elif still_to_come:
+                await asyncio.wait(still_to_come, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                return
 
     async def _act(self, moment: Moment) -> None:
         """What people did to it, when they did: what follows from a pause is that it rests."""

@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from functools import wraps
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar, assert_never
@@ -30,9 +30,9 @@ class _Sent(Generic[P, T]):
         self._call = call
         self.__doc__ = call.__doc__
 
-    def __get__(self, client: "AsyncMuster", owner: type) -> Callable[P, Awaitable[T]]:
+    def __get__(self, client: "AsyncMuster", owner: type) -> Callable[P, Coroutine[Any, Any, T]]:
         @wraps(self._call)
-        def method(*args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        def method(*args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
             return client.send(self._call(*args, **kwargs))
 
         return method

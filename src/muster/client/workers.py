@@ -17,6 +17,7 @@ from muster.client import tasks
 from muster.client.awaiting import AsyncMuster
 from muster.client.errors import Forbidden, Invalid, MusterError, NotFound, Unauthenticated
 from muster.client.requests import Call
+from muster.client.retrying import Retries
 from muster.client.shells import LOCAL, Token
 from muster.client.tasks import Result, Task
 
@@ -27,6 +28,7 @@ Handler: TypeAlias = Callable[[Task], Result]
 _HOPELESS = (Unauthenticated, Forbidden, Invalid)
 _NO_LONGER_OURS = (Invalid, NotFound)
 _PAUSE = (0.5, 2.0)
+MOST_TRIES = 1_000
 
 _log = logging.getLogger("muster.client")
 
@@ -64,6 +66,8 @@ class AsyncWorker:
         self._url, self._token = url, token
         self._name = name or f"{socket.gethostname()}-{getpid()}"
         self._manner = manner
+        # What came of a task is said for as long as the task is ours: until then nobody else does it.
+        self._retries = Retries(tries=MOST_TRIES, within=max(manner.lock, Retries().within))
         self._told_to_end = threading.Event()
         self._wake: Callable[[], None] = lambda: None
         self._at_work: set[asyncio.Task[None]] = set()
@@ -80,7 +84,7 @@ class AsyncWorker:
         if self._told_to_end.is_set():
             closing.set()
         with _signals(loop, self.close):
-            async with AsyncMuster(self._url, self._token) as client:
+            async with AsyncMuster(self._url, self._token, retries=self._retries) as client:
                 try:
                     await self._take_up(client, closing)
                 finally:

@@ -716,6 +716,13 @@ MUTANTS = [
         f"{EVENT_WAITS} still_being_called and sqlite",
     ),
     Mutant(
+        "what a call was answered, kept before the event that it is",
+        "nodes/waiting_for_events.py",
+        "        await visit.write([called], [])\n",
+        "",
+        "tests/simulation/test_certificates.py event_itself",
+    ),
+    Mutant(
         "answers to a visit that has not parked yet",
         "engine/live.py",
         "token for token in self.state.tokens if token.phase in AT_WORK",

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from pathlib import Path
@@ -13,7 +15,7 @@ from muster.app.certifying import known_with, subject_of
 from muster.app.demo_workflows import demo_workflows
 from muster.definitions import text
 from muster.definitions.check import check
-from muster.engine.owned import Begun, NewExecution, Progress
+from muster.engine.owned import Begun, NewExecution, OwnedExecution, Progress
 from muster.engine.state import ExecutionStatus
 from muster.plugin.registry import Plugged
 from muster.sim.certify.certificate import Certificate, certify
@@ -237,6 +239,18 @@ def test_whatever_a_workflow_waits_for_is_given_and_nothing_is_lost(tmp_path: Pa
     assert [each.node for each in found.repeats] == ["each [0] > calls"]
 
 
+def test_an_answer_that_is_the_event_itself_is_kept_whoever_dies() -> None:
+    call = {"url": "https://service.example.com/", "responseMode": "sync"}
+    tried = workflow(
+        node("calls", "wait_events", config={"apiCall": call, "timeout": "1h"}),
+        output={"said": "#{api_response}", "with": "#{apiCallResponse.status}"},
+    )
+    found = certify(subject(tried, replies={"calls": {"status": 201, "body": {"n": 1}}}))
+    assert found.losses == ()
+    assert found.usual is not None
+    assert found.usual.output == '{"said":{"n":1},"with":201}'
+
+
 def test_what_must_not_be_repeated_unasked_is_asked_about() -> None:
     tried = subject(workflow({**rest("calls"), "inDoubt": "ask"}))
     found = certify(tried)
@@ -293,7 +307,7 @@ LIST = workflow(
 
 
 def losses_with(make: type[ExecutionRepository]) -> set[str]:
-    found = certify(subject(LIST, replies={"calls": {"body": {"order": 5}}}), make=make)
+    found = certify(subject(LIST, replies={"calls": {"body": {"order": 5}}}), most_runs=24, make=make)
     assert not found.holds()
     return {loss.what for loss in found.losses}
 
@@ -310,7 +324,28 @@ def test_a_value_that_does_not_survive_is_found_out() -> None:
     assert any("its output is" in loss or "it ended FAILED" in loss for loss in losses_with(ForgetsChanges))
 
 
+class ForgetsWhatIsDone(ExecutionRepository):
+    """Says of what it takes over that nothing of it is done."""
+
+    async def claim_abandoned(self, owner: str, limit: int, takeovers: int) -> Sequence[OwnedExecution]:
+        taken = await super().claim_abandoned(owner, limit, takeovers)
+        return [replace(each, journal=()) for each in taken]
+
+
+def test_who_does_again_what_is_known_to_be_done_is_found_out() -> None:
+    assert any(
+        loss.endswith("was known to be done, and was done again") for loss in losses_with(ForgetsWhatIsDone)
+    )
+
+
 # --- bounds ------------------------------------------------------------------------------------------------
+
+
+def test_a_workflow_without_an_end_is_told_and_not_certified() -> None:
+    rests = node("rests", "delay", "turns", config={"duration": 1, "unit": "hours"}, isStartNode=True)
+    found = certify(subject(workflow(rests, node("turns", "NOOP", "rests"))))
+    assert [each.why for each in found.unfinished] == ["it took more turns than a certificate follows"]
+    assert (found.runs, found.losses, found.holds()) == (1, (), False)
 
 
 def test_what_was_left_out_is_told() -> None:

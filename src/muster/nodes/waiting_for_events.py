@@ -91,17 +91,23 @@ class WaitForEvents:
             return call, None
         wait, params = self._wait(visit, call, kept)
         block = params.get("apiCall")
-        if not isinstance(block, dict) or API_RESPONSE not in wait.plan.names or _was_answered(kept):
+        if not isinstance(block, dict) or API_RESPONSE not in wait.plan.names or _is_called(kept, block):
             opens = () if kept else (_opening(visit, wait, params),)
             return _parked(call, wait, opens), None
         if not kept:
             # Before the call is made, so that no answer can come too early.
             await visit.write([_opening(visit, wait, params)], [])
-        response = await self._call_out(block, call, wait)
+        response = wait.response if wait.response is not None else await self._call_out(block, call, wait)
         if isinstance(response, Failure):
             return replace(response, keeps_open=wait.correlation_id), None
         wait = replace(wait, response=response)
-        return _parked(call, wait, (EventWaitCalled(wait.id, response),)), None
+        called = EventWaitCalled(wait.id, response)
+        if not _is_sync(block):
+            return _parked(call, wait, (called,)), None
+        # What was answered is kept before the event that comes of it: whoever goes on with that has it.
+        await visit.write([called], [])
+        await self._receive_answer(call, wait)
+        return _parked(call, wait, ()), None
 
     async def _kept(self, call: Call) -> KeptWait | None:
         """What this visit has opened before, and still waits for: its last owner went away, its last attempt
@@ -141,7 +147,7 @@ class WaitForEvents:
         return replace(call.scope, root=Layered({"_execution": execution}, call.scope.root))
 
     async def _call_out(self, block: JsonObject, call: Call, wait: KeptWait) -> JsonObject | Failure:
-        """Make the call; its answer, as it is kept. Where the answer itself is the event, it is one."""
+        """Make the call; its answer, as it is kept."""
         params = _request(block, call.execution_id, wait.correlation_id)
         answer = await self._http.send(request_of(params, call))
         if isinstance(answer, Failure):
@@ -149,12 +155,14 @@ class WaitForEvents:
         document = document_of(answer, secret_headers(params))
         if not is_expected(None, document, call.scope):
             return refusal(answer, call.now)
-        response = call.mask.object(document)
-        if block.get("responseMode") == "sync":
-            ids = (call.execution_id, wait.correlation_id)
-            event = Arrived(Source.CALLBACK, *ids, response["body"], name=API_RESPONSE)
-            await until_it_works(lambda: self._waits.receive([event]), NotWritten, _tell_away)
-        return response
+        return call.mask.object(document)
+
+    async def _receive_answer(self, call: Call, wait: KeptWait) -> None:
+        """The answer itself is the event. One that has come before is a repeat, and changes nothing."""
+        assert isinstance(wait.response, dict), "an answer is kept as an object"
+        ids = (call.execution_id, wait.correlation_id)
+        event = Arrived(Source.CALLBACK, *ids, wait.response["body"], name=API_RESPONSE)
+        await until_it_works(lambda: self._waits.receive([event]), NotWritten, _tell_away)
 
     # --- going on ------------------------------------------------------------------------------------------
 
@@ -182,9 +190,15 @@ def _template(config: JsonObject) -> Template:
     return compile_template({name: value for name, value in config.items() if name != "completeWhen"})
 
 
-def _was_answered(kept: KeptWait | None) -> bool:
-    """Whether the call has been made, and is not to be made again."""
-    return kept is not None and (kept.response is not None or API_RESPONSE in kept.received)
+def _is_called(kept: KeptWait | None, block: JsonView) -> bool:
+    """Whether all that comes of the call is there, so that nothing is left but to wait."""
+    if kept is None:
+        return False
+    return API_RESPONSE in kept.received or (kept.response is not None and not _is_sync(block))
+
+
+def _is_sync(block: JsonView) -> bool:
+    return block.get("responseMode") == "sync"
 
 
 def _opening(visit: Visit, wait: KeptWait, params: JsonView) -> EventWaitOpening:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import orjson
+
 from muster.model.json import Json, JsonObject
 from muster.sim.certify.certificate import Certificate
 from muster.sim.certify.found import Outcome
@@ -16,6 +18,7 @@ def shown(found: Certificate, holds: bool, strict: bool) -> Iterator[str]:
     yield f"{found.workflow}: {'certified' if holds else 'NOT certified'}"
     yield ""
     yield from _section("RUNS", _runs(found))
+    yield from _section("UNENDING", _unfinished(found))
     yield from _section("LOST", _losses(found) or ["nothing"])
     yield from _section("REPEATED", _repeats(found) or ["nothing"])
     yield from _section("ORDER", _order(found))
@@ -45,11 +48,19 @@ def _runs(found: Certificate) -> list[str]:
     return lines
 
 
+def _unfinished(found: Certificate) -> list[str]:
+    return [f"{_by(each.script) or 'usually'}: {each.why}" for each in found.unfinished[:MOST_LOSSES]]
+
+
+def _by(script: Sequence[str]) -> str:
+    return ", ".join(script)
+
+
 def _losses(found: Certificate) -> list[str]:
     lines = []
     for loss in found.losses[:MOST_LOSSES]:
         crash = f"crash {loss.crash}" if loss.crash else "without a crash"
-        by = f" ({', '.join(loss.script)})" if loss.script else ""
+        by = f" ({_by(loss.script)})" if loss.script else ""
         lines.append(f"{crash}{by}: {loss.what}")
     if len(found.losses) > MOST_LOSSES:
         lines.append(f"and {len(found.losses) - MOST_LOSSES} more")
@@ -91,7 +102,8 @@ def _order(found: Certificate) -> list[str]:
             lines.append(f"  and {len(found.endings) - MOST_ENDINGS} more outcomes")
     else:
         orders = sum(ending.orders for ending in found.endings)
-        lines.append("there is one" if orders <= 1 else f"the outcome is the same in all {orders}")
+        same = f"the outcome is the same in all {orders}"
+        lines.append(same if orders > 1 else "nothing comes that could come in another order")
     for node, sets in found.went_on_with.items():
         choices = " or ".join(" and ".join(each) for each in sets)
         lines.append(f"{node} goes on with {choices}, whichever comes first")
@@ -115,6 +127,10 @@ def _why(found: Certificate, strict: bool) -> list[str]:
         lines.append(
             f"{node}: nobody can tell a repeat of this {each.what} from the first: {what},"
             f" or say --accept {node} if a repeat does no harm."
+        )
+    if found.unfinished:
+        lines.append(
+            "It has to come to an end: what it waits for may be missing in --replies, or it goes round."
         )
     if found.losses:
         lines.append("Something was lost. This is a mistake of Muster, or of a plug-in: please report it.")
@@ -165,6 +181,7 @@ def said(found: Certificate, holds: bool, strict: bool) -> JsonObject:
             "waysLeftOut": found.ways_left_out,
             "crashesLeftOut": found.crashes_left_out,
         },
+        "unending": [{"why": each.why, "way": list(each.script)} for each in found.unfinished],
         "lost": [
             {"what": loss.what, "crash": str(loss.crash) if loss.crash else None, "way": list(loss.script)}
             for loss in found.losses
@@ -194,4 +211,13 @@ def _repeat(each: Repeat, found: Certificate) -> JsonObject:
 
 def _outcome(outcome: Outcome) -> JsonObject:
     path: list[Json] = [*outcome.path]
-    return {"status": outcome.status, "error": outcome.error, "path": path, "output": outcome.output}
+    return {"status": outcome.status, "error": outcome.error, "path": path, "output": _output(outcome)}
+
+
+def _output(outcome: Outcome) -> Json:
+    """As a value; where a time is left aside, as a text."""
+    try:
+        output: Json = orjson.loads(outcome.output)
+    except orjson.JSONDecodeError:
+        return outcome.output
+    return output

@@ -4,7 +4,7 @@ Each is given to an instance through the doors that the real ones come by. Whoev
 gives it again: what it is then refused for, it has been given before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -21,6 +21,8 @@ from muster.model.approval import Approval, ApprovalStatus, Decided, Decision
 from muster.model.external_task import TaskStatus
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.stored import AuditEntry
+from muster.model.workflow import Node
+from muster.nodes.wait_events import API_RESPONSE
 from muster.nodes.working import Reported
 from muster.sim.certify.far_side import Place, named
 from muster.store.acts import ExecutionActs
@@ -155,10 +157,10 @@ class HasDone(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the answers are made of: `roles` are the executions' names, `order` is that of the nodes."""
+    """What the answers are made of: `roles` are the executions' names, `nodes` are in their order."""
 
     roles: JsonView
-    order: Sequence[str]
+    nodes: Mapping[str, Node]
     replies: JsonView
     has_done: HasDone
 
@@ -179,7 +181,8 @@ _Ranked = tuple[tuple[str, int, int, int], Answer]
 
 
 def _rank(world: World, execution: str, node: str, visit: int, place: int = 0) -> tuple[str, int, int, int]:
-    at = world.order.index(node) if node in world.order else len(world.order)
+    order = [*world.nodes]
+    at = order.index(node) if node in world.nodes else len(order)
     return str(world.roles.get(execution, "?")), at, visit, place
 
 
@@ -195,7 +198,7 @@ def _events(connection: Connection, world: World, now: datetime) -> list[_Ranked
         hashes = select(wait_key.c.event, wait_key.c.hash).where(wait_key.c.wait_id == row.id)
         keys = {each.event: each.hash for each in connection.execute(hashes)}
         for place, event in enumerate(plan_of(row.config).events):
-            if event.name in (row.received_events or ()):
+            if event.name in (row.received_events or ()) or _is_the_answer(world, row.node_id, event):
                 continue
             data = event_data(event, world.replies.get(row.node_id))
             ids = (row.execution_id, row.correlation_id)
@@ -203,6 +206,12 @@ def _events(connection: Connection, world: World, now: datetime) -> list[_Ranked
             name = _name(world, *visit, event.name)
             found.append((_rank(world, *visit, place), EventComes(name, arrived, keys.get(event.name), now)))
     return found
+
+
+def _is_the_answer(world: World, node: str, event: Expected) -> bool:
+    """Whether it is what the node's own call is answered, and comes by no other way."""
+    call = world.nodes[node].config.get("apiCall") if node in world.nodes else None
+    return event.name == API_RESPONSE and isinstance(call, dict) and call.get("responseMode") == "sync"
 
 
 def event_data(event: Expected, replies: Json) -> Json:

@@ -13,6 +13,7 @@ from muster.sim.certify.judging import (
     Loss,
     Made,
     Repeat,
+    Unfinished,
     endings,
     goes_on_with,
     latenesses,
@@ -41,6 +42,7 @@ class Certificate:
     commits: int
     ways_left_out: int
     crashes_left_out: int
+    unfinished: tuple[Unfinished, ...]
     losses: tuple[Loss, ...]
     repeats: tuple[Repeat, ...]
     endings: tuple[Ending, ...]
@@ -67,9 +69,9 @@ class Certificate:
         return len(self.endings) > 1
 
     def holds(self, strict: bool = False) -> bool:
-        """Nothing is lost, and what is repeated is recognised. Strictly, it completes usually, the order
-        changes nothing, and nothing was left out."""
-        if self.losses or self.unkeyed:
+        """It ends, nothing is lost, and what is repeated is recognised. Strictly, it completes usually, the
+        order changes nothing, and nothing was left out."""
+        if self.losses or self.unkeyed or self.unfinished:
             return False
         left_out = self.ways_left_out + self.crashes_left_out
         completes = self.usual is not None and self.usual.status == "COMPLETED"
@@ -109,6 +111,7 @@ def certify(
         without_crash[0].commits,
         ways_left_out,
         len(planned) - len(chosen),
+        tuple(Unfinished(usual.stuck, way.script) for way, usual in ways if usual.stuck is not None),
         tuple(loss for usual, each in made for loss in losses(usual, each)),
         repeats(made),
         endings(without_crash),

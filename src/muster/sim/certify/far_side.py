@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextvars import Context, ContextVar
 from dataclasses import dataclass
+from typing import Protocol
 
 from muster.engine.handlers import Call
 from muster.engine.journal import COMPENSATION
@@ -55,23 +56,38 @@ class _Underway:
     turn: "asyncio.Future[None]"
 
 
-class FarSide:
-    """`role` names executions by their ids. What comes together is usually answered in the `order` of the
-    nodes."""
+class Known(Protocol):
+    """What is known of executions by the database."""
 
-    def __init__(
-        self, world: World, choices: Choices, role: Callable[[str], Awaitable[str]], order: Sequence[str]
-    ) -> None:
-        self._world, self._choices, self._role = world, choices, role
+    async def role(self, execution_id: str) -> str:
+        """The name that it has in every run."""
+        ...
+
+    async def is_done(self, call: Call) -> bool:
+        """Whether the journal has it as done."""
+        ...
+
+
+class FarSide:
+    """What comes together is usually answered in the `order` of the nodes. `again` are effects that were
+    begun although it was known that they are done."""
+
+    def __init__(self, world: World, choices: Choices, known: Known, order: Sequence[str]) -> None:
+        self._world, self._choices, self._known = world, choices, known
         self._order = {node: place for place, node in enumerate(order)}
         self._underway: list[_Underway] = []
         self.effects: list[Effect] = []
+        self.again: list[Effect] = []
 
     async def take(self, what: str, key: str | None, body: object = "", reads: bool = False) -> str:
         """Do what the call asks for; its turn to be answered has come when this returns. The name of it."""
         call = CALL.get()
-        place = Place(await self._role(call.execution_id), call.node_id, call.visit, call.item_key)
-        self.effects.append(Effect(place, what, key, _digest(body), reads))
+        role = await self._known.role(call.execution_id)
+        place = Place(role, call.node_id, call.visit, call.item_key)
+        effect = Effect(place, what, key, _digest(body), reads)
+        self.effects.append(effect)
+        if await self._known.is_done(call):
+            self.again.append(effect)
         name = f"{place} (attempt {call.attempt})" if call.attempt > 1 else str(place)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         rank = (place.execution, self._order.get(place.node, 0))

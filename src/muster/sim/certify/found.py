@@ -14,6 +14,7 @@ from muster.engine.arrival_orders import passages
 from muster.engine.commands import STEP_ID
 from muster.engine.event_wait_codec import plan_of
 from muster.engine.event_waits import Plan, WaitStatus
+from muster.engine.handlers import Call
 from muster.engine.state import FINAL
 from muster.model.execution import WAITS, ExecutionDetail, NodeStatus
 from muster.model.json import Json, JsonView
@@ -40,16 +41,22 @@ _SECONDS = re.compile(r"18[0-9]{8}(?:\.[0-9]+)?|18[0-9]{11}")
 
 
 class Roles:
-    """Names for executions that are the same in every run: the main one has none."""
+    """`far_side.Known`. Names of executions are the same in every run: the main one has none."""
 
     def __init__(self, database: Database, subject: Subject) -> None:
         self._database, self._subject = database, subject
         self.known: dict[str, str] = {}
 
-    async def of(self, execution_id: str) -> str:
+    async def role(self, execution_id: str) -> str:
         if execution_id not in self.known:
             await self._database.read(self.look)
         return self.known.get(execution_id, "?")
+
+    async def is_done(self, call: Call) -> bool:
+        mine = (J.execution_id == call.execution_id, J.node_id == call.node_id, J.visit == call.visit)
+        status = select(J.status).where(*mine, J.item_key == call.item_key)
+        found = await self._database.read(lambda connection: connection.scalar(status))
+        return found in (NodeStatus.COMPLETED, NodeStatus.COMPENSATED)
 
     def look(self, connection: Connection) -> Mapping[str, str]:
         """All that there are."""
@@ -152,9 +159,14 @@ def outcome_of(found: ExecutionDetail, steps: list[Step], order: Mapping[Place, 
         row.status,
         error,
         _steady(orjson.dumps(found.output, option=orjson.OPT_SORT_KEYS).decode()),
-        tuple(named(step.place.node, step.place.visit) for step in visits),
+        tuple(_shown(step) for step in visits),
         frozenset(steps),
     )
+
+
+def _shown(step: Step) -> str:
+    name = named(step.place.node, step.place.visit)
+    return name if step.status == NodeStatus.COMPLETED else f"{name} {step.status.upper()}"
 
 
 def _steady(text: str) -> str:

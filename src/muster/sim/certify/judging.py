@@ -30,6 +30,14 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A way that does not end, without any crash, and why."""
+
+    why: str
+    script: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat:
     """An effect of a node that was done again, in so many runs; the first was that with this crash. `keyed`:
     each time with the same key. `changes`: what it said was not always the same."""
@@ -63,7 +71,10 @@ class Lateness:
 
 
 def losses(usual: Ran, made: Made) -> list[Loss]:
-    """What a run has lost, measured by the one that went the same way and crashed nowhere."""
+    """What a run has lost, measured by the one that went the same way and crashed nowhere. Where that has not
+    come to an end itself, nobody can say."""
+    if usual.stuck is not None:
+        return []
     return [Loss(what, made.crash, made.way.script) for what in _lost(usual, made.ran)]
 
 
@@ -80,6 +91,7 @@ def _lost(usual: Ran, ran: Ran) -> list[str]:
         *_other_outcome(usual.outcome, ran.outcome, is_asked=bool(ran.asked)),
         *_missing_effects(usual.effects, ran.effects),
         *_unrecorded(ran.outcome, ran.effects),
+        *(f"{each.what} of {each.place} was known to be done, and was done again" for each in ran.again),
         *(f"{name} is missing" for name in sorted(usual.messages - ran.messages)),
     ]
 

@@ -34,7 +34,7 @@ from muster.sim.certify.found import (
 )
 from muster.sim.certify.instance import LEASE, Errand, House, MakeExecutions, Running, programs_of
 from muster.sim.certify.subject import Subject, key_of
-from muster.sim.loop import SimulatedLoop
+from muster.sim.loop import Deadlock, Runaway, SimulatedLoop
 from muster.sim.template import Template
 from muster.sim.world import BEGINNING, Process, World
 from muster.store.command_replies import ReplyRepository
@@ -45,7 +45,7 @@ from muster.store.tables import metadata, workflow, workflow_version
 
 FIRST_LOOK, LAST_LOOK = 0.05, 5.0
 MOST_LOOKS = 300
-MOST_TURNS = 2_000
+MOST_TURNS = 200
 MOST_WAYS = 400
 Args = TypeVarTuple("Args")
 
@@ -69,7 +69,7 @@ class _Loop(SimulatedLoop):
 class Ran:
     """What came of a run. `stuck` says why it did not come to an end; without an `outcome` there is not even
     an execution. `heard_at` is how much the world outside had heard at each commit. `asked` are nodes of
-    which a person had to say whether they were done."""
+    which a person had to say whether they were done, `again` is what was done though it was known to be."""
 
     choices: tuple[Choice, ...]
     heard_at: tuple[int, ...]
@@ -77,6 +77,7 @@ class Ran:
     effects: tuple[Effect, ...]
     messages: Counter[str]
     waits: tuple[WaitSeen, ...]
+    again: tuple[Effect, ...] = ()
     stuck: str | None = None
     asked: frozenset[str] = frozenset()
 
@@ -95,7 +96,10 @@ class Stage:
 
     def run(self, way: Way, crash: Crash | None = None) -> Ran:
         world = World(0, traced=False, make_loop=_Loop)
-        return world.run(lambda world: self._story(world, way, crash))
+        try:
+            return world.run(lambda world: self._story(world, way, crash))
+        except (Deadlock, Runaway) as endless:
+            return Ran((), (), None, (), Counter(), (), stuck=str(endless).partition("\n")[0])
 
     async def _story(self, world: World, way: Way, crash: Crash | None) -> Ran:
         return await _Play(
@@ -132,7 +136,7 @@ class _Play:
         self._points = CommitPoints(self._database, self._heard, crash)
         self._choices = Choices(way.script, lambda: self._points.count)
         self._roles = Roles(self._database, subject)
-        self._far_side = FarSide(world, self._choices, self._roles.of, [*subject.nodes])
+        self._far_side = FarSide(world, self._choices, self._roles, [*subject.nodes])
         self._house = House(world, subject, self._points, self._far_side, programs, make)
         self._process: Process | None = None
         self._instances = 0
@@ -236,11 +240,11 @@ class _Play:
         )
 
     async def _answers(self) -> list[given.Answer]:
-        now, order = self._world.clock.now(), tuple(self._subject.nodes)
+        now = self._world.clock.now()
 
         def find(connection: Connection) -> list[given.Answer]:
-            roles = self._roles.look(connection)
-            outside = given.World(dict(roles), order, self._subject.replies, self._far_side.has_done)
+            roles, subject = self._roles.look(connection), self._subject
+            outside = given.World(dict(roles), subject.nodes, subject.replies, self._far_side.has_done)
             return given.answers(connection, outside, now)
 
         return await self._database.read(find)
@@ -289,6 +293,7 @@ class _Play:
             await self._database.read(
                 lambda connection: waits_in(connection, self._subject.replies, MOST_WAYS)
             ),
+            tuple(self._far_side.again),
             stuck,
             frozenset(self._asked),
         )

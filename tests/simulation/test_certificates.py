@@ -13,10 +13,12 @@ import pytest
 
 from muster.app.certifying import known_with, subject_of
 from muster.app.demo_workflows import demo_workflows
+from muster.app.plugins import load_plugins
 from muster.definitions import text
 from muster.definitions.check import check
 from muster.engine.owned import Begun, NewExecution, OwnedExecution, Progress
 from muster.engine.state import ExecutionStatus
+from muster.plugin.calling import Threads
 from muster.plugin.registry import Plugged
 from muster.sim.certify.certificate import Certificate, certify
 from muster.sim.certify.choices import Way, explore
@@ -101,6 +103,21 @@ def test_every_demo_and_every_example_loses_nothing(name: str) -> None:
 
 def test_none_of_them_is_left_out() -> None:
     assert _documents().keys() == UNKEYED.keys()
+
+
+def test_a_plug_in_is_not_called_and_is_given_the_keys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES / "ledger-plugin")
+    monkeypatch.setenv("LEDGER_FILE", str(tmp_path / "ledger"))
+    known = known_with(load_plugins(["muster_ledger"], Threads()), {})
+    checked = check(json.loads((EXAMPLES / "ledger-plugin" / "workflow.json").read_text()), known.catalogue)
+    assert checked.definition is not None, checked.problems
+    given = {"orders": [{"shop": "books", "total": 3}]}
+    found = certify(subject_of(checked.definition, None, known, given, {}), most_runs=20)
+    assert found.holds()
+    assert [each.node for each in found.repeats] == ["book", "close", "refund"]
+    assert not (tmp_path / "ledger").exists()
 
 
 # --- repeated ----------------------------------------------------------------------------------------------

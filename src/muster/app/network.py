@@ -66,20 +66,24 @@ def _http(settings: Settings) -> HttpClient:
 
 
 def _mailer(smtp: SmtpSettings) -> Mailer:
+    server = smtp_server(smtp)
+    return CapturingMailer() if server is None else SmtpMailer(server)
+
+
+def smtp_server(smtp: SmtpSettings) -> SmtpServer | None:
+    """Where mail goes; None: nowhere."""
     if smtp.host is None:
-        return CapturingMailer()
-    return SmtpMailer(
-        SmtpServer(
-            host=smtp.host,
-            port=smtp.port,
-            sender=smtp.sender,
-            security=Security(smtp.security),
-            username=smtp.username,
-            password=smtp.password.get_secret_value() if smtp.password else None,
-            domain=smtp.domain,
-            connections=smtp.connections,
-            per_second=smtp.rate,
-        )
+        return None
+    return SmtpServer(
+        host=smtp.host,
+        port=smtp.port,
+        sender=smtp.sender,
+        security=Security(smtp.security),
+        username=smtp.username,
+        password=smtp.password.get_secret_value() if smtp.password else None,
+        domain=smtp.domain,
+        connections=smtp.connections,
+        per_second=smtp.rate,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from muster.app.network import web_client
 from muster.app.settings import SchemaSettings, Settings
 from muster.definitions.limits import Limits
+from muster.net.http import HttpClient
 from muster.nodes.message_schemas import MessageSchemas
 from muster.schemas.files import FolderFiles
 from muster.schemas.messages import SchemaMessages
@@ -28,11 +29,16 @@ async def opened_schemas(settings: Settings) -> AsyncIterator[Schemas]:
     own, limits = settings.schemas, Limits(bytes=settings.api.body_limit)
     folder = own.folder if own.folder is not None else settings.data_dir / "schemas"
     async with web_client(settings) as web:
-        registry = KeptRegistry(HttpRegistry(web, lambda at: _credentials(own, at)), time.monotonic)
+        registry = KeptRegistry(http_registry(own, web), time.monotonic)
         yield Schemas(
             SchemaMessages(registry, FolderFiles(folder), limits, own.registry_url),
             Compatibility(registry, own.registry_url),
         )
+
+
+def http_registry(own: SchemaSettings, web: HttpClient) -> HttpRegistry:
+    """Registries, asked as the settings say."""
+    return HttpRegistry(web, lambda at: _credentials(own, at))
 
 
 def _credentials(own: SchemaSettings, at: str) -> tuple[tuple[str, str], ...]:

@@ -84,6 +84,14 @@ class SmtpMailer:
         except (aiosmtplib.SMTPException, OSError, TimeoutError) as trouble:
             return _trouble(self._server.host, trouble)
 
+    async def check(self) -> Failure | None:
+        """Connect, say who one is, and hang up; what is wrong with that, if anything."""
+        try:
+            await _hang_up(await self._connected())
+        except (aiosmtplib.SMTPException, OSError, TimeoutError) as trouble:
+            return _trouble(self._server.host, trouble)
+        return None
+
     async def close(self) -> None:
         while self._idle:
             await _hang_up(self._idle.pop().client)

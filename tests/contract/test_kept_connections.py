@@ -1,16 +1,19 @@
 """Connections that stay at hand for single statements."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.util import await_only
 
 from databases import MigratedUrls
 from muster.store.address import parse_address
-from muster.store.database import AsyncDatabase, CommitUnknown, Unavailable, needs_transaction
+from muster.store.database import AsyncDatabase, CommitUnknown, Database, Unavailable, needs_transaction
 from muster.store.kept import IDLE_SECONDS, KeptConnections
 from muster.store.open import open_database, server_engine
+from polling import PATIENCE, until
 
 pytestmark = pytest.mark.postgres
 
@@ -97,3 +100,43 @@ async def test_a_pool_of_one_keeps_none(url: str) -> None:
     database = open_database(url, pool_size=1)
     assert await database.write(own_id, single=True) == await database.write(own_id_in_a_transaction)
     await database.close()
+
+
+async def test_nobody_waits_for_a_connection_that_is_merely_kept(url: str) -> None:
+    database = open_database(url, pool_size=4)
+    kept, let_go = await database.write(own_id, single=True), asyncio.Event()
+
+    def hold(connection: Connection) -> int:
+        number = own_id(connection)
+        await_only(let_go.wait())
+        return number
+
+    holding = [asyncio.create_task(database.read(hold)) for _ in range(4)]
+    async with asyncio.timeout(PATIENCE):
+        await until(lambda: others(url, database))
+        let_go.set()
+        assert kept in await asyncio.gather(*holding)
+    await database.close()
+
+
+async def others(url: str, database: Database) -> bool:
+    """Whether all four have theirs."""
+    assert isinstance(database, AsyncDatabase)
+    connection = await asyncpg.connect(url)
+    count = await connection.fetchval(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+    )
+    await connection.close()
+    return int(count) >= 4
+
+
+async def test_after_one_was_lost_in_a_transaction_none_is_taken_as_it_is(
+    database: AsyncDatabase, url: str
+) -> None:
+    kept = await database.write(own_id, single=True)
+    lost = await database.write(own_id_in_a_transaction)
+    for number in (kept, lost):
+        await kill(url, number)
+    with pytest.raises((Unavailable, CommitUnknown)):
+        await database.write(own_id_in_a_transaction)
+    assert await database.write(own_id, single=True) not in (kept, lost)

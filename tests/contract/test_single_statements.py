@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import NoResultFound, SQLAlchemyError
 
 from clocks import NOON
 from contract.library_of_things import audit
@@ -12,7 +12,7 @@ from muster.store.database import CommitUnknown, Database, Unavailable, needs_tr
 
 HANG_UP = {
     "postgresql": "SELECT pg_terminate_backend(pg_backend_pid())",
-    "mysql": "KILL CONNECTION_ID()",
+    "mariadb": "KILL CONNECTION_ID()",
 }
 
 
@@ -106,3 +106,22 @@ async def test_a_single_look_that_loses_its_connection_says_that_nobody_answered
     hang_up = text(HANG_UP[database.dialect_name])
     with pytest.raises(Unavailable):
         await database.read(lambda c: c.execute(hang_up), single=True)
+
+
+async def test_a_mistake_in_work_that_only_looks_is_no_outage(database: Database) -> None:
+    with pytest.raises(NoResultFound):
+        await database.read(lambda c: c.execute(text("SELECT 1 WHERE 1 = 2")).one(), single=True)
+
+
+async def test_work_that_asks_for_a_transaction_too_late_is_refused(database: Database) -> None:
+    def work(connection: Connection) -> None:
+        add(connection)
+        needs_transaction(connection)
+
+    if database.dialect_name != "postgresql":
+        await database.write(work, single=True)
+        assert await rows(database) == 1
+        return
+    with pytest.raises(CommitUnknown, match="has run it"):
+        await database.write(work, single=True)
+    assert await rows(database) == 1

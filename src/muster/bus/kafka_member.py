@@ -38,6 +38,7 @@ class KafkaMember:
         self._ends: dict[Place, int] = {}
         self._begins: dict[Place, int] = {}
         self._kept: list[Record] = []
+        self._gone: set[Place] = set()
         self._paused = False
         self._missing: set[str] = set()
         self._refused: set[Place] = set()
@@ -95,9 +96,11 @@ class KafkaMember:
         self._commit_again(consumer)
         records, self._kept = self._kept, []
         if not records:
+            self._gone.clear()
             first = consumer.poll(LOOK_SECONDS)
             # What has come with it; this does not wait.
             records = [] if first is None else [first, *consumer.consume(most - 1, 0)]
+            records = self._without_gone(records)
         messages = [message_of(record) for record in records if self._is_good(record)]
         self._fetched |= {message.place for message in messages}
         return messages
@@ -119,10 +122,15 @@ class KafkaMember:
             return
         consumer.pause(consumer.assignment())
         self._paused = True
+        self._gone.clear()
         record = consumer.poll(0)
         if record is not None:
-            self._kept.append(record)
-            self._kept += consumer.consume(1_000, 0)
+            came = [record, *consumer.consume(1_000, 0)]
+            self._kept += self._without_gone(came)
+
+    def _without_gone(self, records: list[Record]) -> list[Record]:
+        """Without what is another's since it came: partitions are given back while the client is asked."""
+        return [each for each in records if _place(each) not in self._gone] if self._gone else records
 
     def _is_good(self, record: Record) -> bool:
         error = record.error()
@@ -155,6 +163,7 @@ class KafkaMember:
 
     def _forget(self, places: Collection[Place]) -> None:
         self._fetched -= set(places)
+        self._gone |= set(places)
         self._kept = [each for each in self._kept if _place(each) not in places]
         for place in places:
             self._ends.pop(place, None)

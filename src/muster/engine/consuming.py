@@ -288,7 +288,11 @@ class Consumer:
         task = asyncio.ensure_future(handling)
         try:
             while not (await asyncio.wait((task,), timeout=HOLD_EVERY))[0]:
-                await self._member.hold()
+                try:
+                    await self._member.hold()
+                except BusAway as away:
+                    # What is being written goes on to its end; the bus is asked again soon enough.
+                    log.info("the bus cannot be told that its messages are still worked on: %s", away)
         finally:
             task.cancel()
         return task.result()

@@ -107,7 +107,7 @@ class Instance:
         self._retired: float | None = None
         self._driven: dict[str, _Driven] = {}
         self._suspects: dict[str, _Driven] = {}
-        self._taking_up: set[asyncio.Task[None]] = set()
+        self._beginning: set[asyncio.Task[object]] = set()
         self._due = Loop("due executions", self.due_pass, (NotWritten,))
         self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
         self._signals = Loop("signals", self._signals_pass, (NotWritten,))
@@ -130,6 +130,12 @@ class Instance:
             ended = await self._driver.compute_all(live, todo)
             if ended is not None:
                 return await self._start_ended(replace(new, ended=ended), live, ended)
+        # Whoever stops waiting does not undo it: what has begun is under way.
+        starting = asyncio.create_task(self._start(new, program, is_ours, asked))
+        self._see_to_it(starting)
+        return await asyncio.shield(starting)
+
+    async def _start(self, new: NewExecution, program: Program, is_ours: bool, asked: float) -> Begun:
         begun = await self._executions.start(new if is_ours else replace(new, owner=None))
         if begun.duplicate:
             self._observer.skipped(new, program)
@@ -225,11 +231,14 @@ class Instance:
             async with asyncio.timeout_at(self._retired + seconds):
                 await self._due.stop()
                 await self._abandoned.stop()
-                while self._driven:
-                    await asyncio.wait([driven.task for driven in self._driven.values()])
-        tasks = [driven.task for driven in self._driven.values()]
-        await ended(*tasks)
+                while under_way := self._under_way:
+                    await asyncio.wait(under_way)
+        await ended(*self._under_way)
         await self._let_go()
+
+    @property
+    def _under_way(self) -> list[asyncio.Task[object]]:
+        return [*self._beginning, *(driven.task for driven in self._driven.values())]
 
     async def _let_go(self) -> None:
         try:
@@ -403,9 +412,17 @@ class Instance:
 
     def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:
         """Go on with what was claimed for this instance by whoever let it go on."""
-        task = asyncio.create_task(self._take_up(taken, asked, is_takeover=False))
-        self._taking_up.add(task)
-        task.add_done_callback(self._taking_up.discard)
+        self._see_to_it(asyncio.create_task(self._take_up(taken, asked, is_takeover=False)))
+
+    def _see_to_it(self, beginning: asyncio.Task[object]) -> None:
+        self._beginning.add(beginning)
+        beginning.add_done_callback(self._has_begun)
+
+    def _has_begun(self, beginning: asyncio.Task[object]) -> None:
+        self._beginning.discard(beginning)
+        if not beginning.cancelled() and (error := beginning.exception()) is not None:
+            # Who waits for it is told, too.
+            log.info("something could not begin here: %s", type(error).__name__)
 
     async def _take_up(self, taken: Sequence[OwnedExecution], asked: float, is_takeover: bool) -> None:
         for live, todo in await self._taking.take_up(taken, is_takeover):

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, select
@@ -33,7 +32,7 @@ from muster.store.committer import TROUBLE, GroupCommitter, Locks
 from muster.store.database import Database
 from muster.store.dialect import now, update_rows
 from muster.store.lock_order import lock_reached
-from muster.store.resuming import HandingOver, resume
+from muster.store.resuming import HandingOver, all_written, resume
 from muster.store.tables import ID_LENGTH, reply_topic, workflow_kafka_commands
 from muster.store.types import is_storable
 
@@ -189,25 +188,11 @@ class ReplyRepository:
             self._handing.hand_to(taker)
 
     async def receive(self, replies: Sequence[Reply]) -> Sequence[Reception]:
-        came = await asyncio.gather(*map(self._submit, replies), return_exceptions=True)
-        if away := next((each for each in came if isinstance(each, TROUBLE)), None):
-            raise NotWritten(str(away)) from away
-        if wrong := next((each for each in came if isinstance(each, BaseException)), None):
-            raise wrong
-        return [each.reception for each in came if not isinstance(each, BaseException)]
+        return [each.reception for each in await all_written(list(map(self._submit, replies)))]
 
     def _submit(self, reply: Reply) -> "asyncio.Future[Stored]":
         brought = Brought(reply, self._handing.owner)
-        submitted = self._committer.submit(self._receiving, brought, reply.correlation_id)
-        submitted.add_done_callback(partial(self._collect, asyncio.get_running_loop().time()))
-        return submitted
-
-    def _collect(self, asked: float, submitted: "asyncio.Future[Stored]") -> None:
-        """What was claimed goes on, whatever becomes of who brought the reply."""
-        if submitted.cancelled() or submitted.exception() is not None:
-            return
-        if (owned := submitted.result().owned) is not None:
-            self._handing.collect(owned, asked)
+        return self._handing.submit(self._committer, self._receiving, brought, reply.correlation_id)
 
     async def expecting(self, correlations: Collection[str]) -> Mapping[str, Expecting]:
         known = sorted(each for each in correlations if is_storable(each, ID_LENGTH))

@@ -189,11 +189,6 @@ class GroupCommitter:
         """How many writes have not been taken into a batch yet."""
         return len(self._waiting)
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a batch is on its way: what is submitted now waits for its answer."""
-        return bool(self._in_flight)
-
     def submit(self, kind: Kind[Item, Result], item: Item, key: Hashable) -> "asyncio.Future[Result]":
         """Hand over a write; once its result is there, it is durable.
 
@@ -292,11 +287,6 @@ class GroupCommitter:
         _refuse(self._in_flight, unknown)
         _refuse([write for half in self._undecided for write in half] + self._waiting, unwritten)
         self._in_flight, self._undecided, self._waiting = [], [], []
-
-
-def least_busy(committers: Sequence[GroupCommitter]) -> GroupCommitter:
-    """Whichever lets a write wait least. Only for writes that are in no order with others."""
-    return min(committers, key=lambda each: (each.is_busy, each.waiting))
 
 
 def _execute(connection: Connection, statement: list[_Write]) -> Sequence[object]:

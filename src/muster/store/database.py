@@ -112,7 +112,7 @@ def in_transaction(connection: Connection, work: Work[T], keep: bool = True) -> 
     return result
 
 
-def by_itself(connection: Connection, work: Work[T]) -> T:
+def by_itself(connection: Connection, work: Work[T], only_looks: bool = False) -> T:
     """Run work of a single statement on a connection that commits each by itself."""
     run: list[None] = []
     connection.info.pop(FAILED, None)
@@ -124,7 +124,8 @@ def by_itself(connection: Connection, work: Work[T]) -> T:
         raise
     except Exception as error:
         # What the work itself raises comes too late: unless its statement failed, that is committed.
-        late = bool(run) and not isinstance(error, DBAPIError) and FAILED not in connection.info
+        said_no = isinstance(error, DBAPIError) or FAILED in connection.info
+        late = bool(run) and not said_no and not only_looks
         unknown = late or connection.invalidated or is_gone(error)
         _roll_back(connection, error)
         if unknown:
@@ -142,7 +143,10 @@ def by_itself(connection: Connection, work: Work[T]) -> T:
 
 def needs_transaction(connection: Connection) -> None:
     """Said by work before it runs more than one statement. Raises `TransactionNeeded` if there is none."""
-    if STATEMENTS in connection.info:
+    run: list[None] | None = connection.info.get(STATEMENTS)
+    if run:
+        raise RuntimeError("work that was to be a single statement has run it, and needs more")
+    if run is not None:
         raise TransactionNeeded
 
 
@@ -318,9 +322,9 @@ class AsyncDatabase:
 
     async def read(self, work: Work[T], *, single: bool = False) -> T:
         if not single or self.dialect_name != "postgresql":
-            return await _bridged(_connected, self._engine.sync_engine, _undone(work))
+            return await _bridged(self._in_transaction, _undone(work))
         try:
-            found: T | TransactionNeeded = await _bridged(self._alone, work)
+            found: T | TransactionNeeded = await _bridged(self._alone, work, True)
         except CommitUnknown as gone:
             raise Unavailable(str(gone)) from gone
         assert not isinstance(found, TransactionNeeded), "what only looks needs none"
@@ -336,18 +340,23 @@ class AsyncDatabase:
             found: T | TransactionNeeded = await _bridged(self._alone, work)
             if not isinstance(found, TransactionNeeded):
                 return found
-        # One greenlet for all of it, from taking a connection to giving it back.
-        return await _bridged(_connected, self._engine.sync_engine, _kept(work))
+        return await _bridged(self._in_transaction, _kept(work))
 
-    def _alone(self, work: Work[T]) -> T | TransactionNeeded:
+    # --- each in one greenlet, from taking a connection to giving it back ------------------------------
+
+    def _in_transaction(self, work: Work[T]) -> T:
+        with _taken(self._kept.take_for_a_transaction) as connection:
+            return work(connection)
+
+    def _alone(self, work: Work[T], only_looks: bool = False) -> T | TransactionNeeded:
         connection = _taken(self._kept.take)
         found: T | TransactionNeeded
         try:
-            found = by_itself(connection, work)
+            found = by_itself(connection, work, only_looks)
         except TransactionNeeded as needed:
             found = needed
         except BaseException:
-            self._kept.close(connection)  # whatever it was may concern them all
+            self._kept.drop(connection)  # whatever it was may concern them all
             raise
         self._kept.give_back(connection)
         return found

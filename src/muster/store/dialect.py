@@ -35,7 +35,7 @@ from sqlalchemy.sql.functions import FunctionElement, GenericFunction
 
 from muster.store import postgres, row_texts
 from muster.store.database import CLOCK
-from muster.store.types import UtcTime
+from muster.store.types import UtcTime, json_text
 
 Rows = Sequence[Mapping[str, object]]
 
@@ -410,13 +410,19 @@ def _parts(rows: Rows, width: int) -> Iterator[Rows]:
         yield rows[start : start + size]
 
 
+def _size(value: object) -> int:
+    if isinstance(value, dict | list):
+        return len(json_text(value))
+    return len(value) if isinstance(value, str | bytes) else 0
+
+
 def _light_parts(rows: Rows, width: int) -> Iterator[Rows]:
     """Parts that make no statement of more than 16 MiB, even if every character has to be escaped: MariaDB
     takes no longer ones as it comes."""
     part: list[Mapping[str, object]] = []
     held = 0
     for row in rows:
-        size = sum(len(value) for value in row.values() if isinstance(value, str | bytes))
+        size = sum(map(_size, row.values()))
         if part and (held + size > MOST_CHARACTERS or len(part) * width > MOST_PARAMETERS - width):
             yield part
             part, held = [], 0

@@ -1,6 +1,5 @@
 """Waits for events as nodes, messages and people find them."""
 
-import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from muster.nodes.waiting_for_events import KeptWait
 from muster.store.committer import TROUBLE
 from muster.store.database import Database
 from muster.store.event_waits import W, received_of
-from muster.store.resuming import Receptions
+from muster.store.resuming import Receptions, all_written
 from muster.store.tables import execution_wait_states, wait_topic
 
 
@@ -26,13 +25,7 @@ class EventWaitRepository:
 
     async def receive(self, events: Sequence[Arrived]) -> Sequence[Verdict]:
         submitted = [self._receptions.submit(each) for each in events]
-        # Whoever stops waiting cancels nothing: what is claimed by then has to be handed over.
-        came = await asyncio.shield(asyncio.gather(*submitted, return_exceptions=True))
-        if away := next((each for each in came if isinstance(each, TROUBLE)), None):
-            raise NotWritten(str(away)) from away
-        if wrong := next((each for each in came if isinstance(each, BaseException)), None):
-            raise wrong
-        return [each.verdict for each in came if not isinstance(each, BaseException)]
+        return [each.verdict for each in await all_written(submitted)]
 
     async def find(self, execution_id: str, node: str, visit: int) -> KeptWait | None:
         mine = (W.execution_id == execution_id, W.node_id == node, W.visit == visit)

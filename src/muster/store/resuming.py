@@ -5,17 +5,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection, select
 
 from muster.engine.event_waits import Accepted, Arrived, Verdict
 from muster.engine.owned import OwnedExecution
+from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
 from muster.store.among import Among
 from muster.store.answers import Answer, keep, make_due, signals_of_answers
 from muster.store.claims import MAY_BE_TAKEN, RESUMED, UNOWNED, E, take
-from muster.store.committer import GroupCommitter, Locks
+from muster.store.committer import TROUBLE, GroupCommitter, Kind, Locks
 from muster.store.dialect import Claim
 from muster.store.event_receiving import receive_all
 from muster.store.tables import workflow_execution
@@ -48,6 +49,33 @@ def resume(
     return owned
 
 
+class Claiming(Protocol):
+    """What became of an answer."""
+
+    @property
+    def owned(self) -> OwnedExecution | None:
+        """The execution that was claimed with it."""
+        ...
+
+
+Claimed = TypeVar("Claimed", bound=Claiming)
+Item = TypeVar("Item")
+T = TypeVar("T")
+
+
+async def all_written(submitted: "Sequence[asyncio.Future[T]]") -> list[T]:
+    """What became of each, once all are decided. Raises `NotWritten`, if one of them may not be there.
+
+    Whoever stops waiting cancels nothing: what is claimed by then has to be handed over.
+    """
+    came = await asyncio.shield(asyncio.gather(*submitted, return_exceptions=True))
+    if away := next((each for each in came if isinstance(each, TROUBLE)), None):
+        raise NotWritten(str(away)) from away
+    if wrong := next((each for each in came if isinstance(each, BaseException)), None):
+        raise wrong
+    return [each for each in came if not isinstance(each, BaseException)]
+
+
 class HandingOver:
     """Hands what was claimed to whoever goes on with it, whatever becomes of those who brought the
     answers."""
@@ -66,8 +94,19 @@ class HandingOver:
         """For whom executions may be claimed; None: nobody."""
         return None if self._taker is None else self._taker.takes_as()
 
-    def collect(self, owned: OwnedExecution, asked: float) -> None:
-        """This was claimed, and asked for then, by the loop's clock."""
+    def submit(
+        self, committer: GroupCommitter, kind: Kind[Item, Claimed], item: Item, key: str
+    ) -> "asyncio.Future[Claimed]":
+        """Have an answer written; what is claimed with it goes on, whoever waits for it."""
+        submitted = committer.submit(kind, item, key)
+        submitted.add_done_callback(partial(self._collect, asyncio.get_running_loop().time()))
+        return submitted
+
+    def _collect(self, asked: float, submitted: "asyncio.Future[Claimed]") -> None:
+        if submitted.cancelled() or submitted.exception() is not None:
+            return
+        if (owned := submitted.result().owned) is None:
+            return
         if not self._claimed:
             # After all that were written with it have been told: they go on together.
             self._asked = asked
@@ -136,12 +175,4 @@ class Receptions:
 
     def submit(self, event: Arrived) -> "asyncio.Future[Received]":
         brought = Brought(event, self._handing.owner)
-        submitted = self._committer.submit(self._kind, brought, event.correlation_id)
-        submitted.add_done_callback(partial(self._collect, asyncio.get_running_loop().time()))
-        return submitted
-
-    def _collect(self, asked: float, submitted: "asyncio.Future[Received]") -> None:
-        if submitted.cancelled() or submitted.exception() is not None:
-            return
-        if (owned := submitted.result().owned) is not None:
-            self._handing.collect(owned, asked)
+        return self._handing.submit(self._committer, self._kind, brought, event.correlation_id)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from muster.engine.owned import Begun, NewExecution
 from muster.engine.state import ExecutionStatus
-from muster.store.committer import GroupCommitter, Locks, least_busy
+from muster.store.committer import GroupCommitter, Locks
 from muster.store.database import needs_transaction
 from muster.store.dialect import insert_new
 from muster.store.execution_rows import FROM_NOW, FROM_NOW_AT_END, ended_row, new_row
@@ -85,10 +85,15 @@ class Starts:
     async def start(self, new: NewExecution) -> Begun:
         if self._at_once and may_begin_at_once(new):
             kind = self._running_at_once if new.ended is None else self._ended_at_once
-            begun = await least_busy(self._at_once).submit(kind, new, new.id)
+            begun = await self._whose(new).submit(kind, new, new.id)
             if begun is not None:
                 return begun
         return await self._committer.submit(self._kind_of(new), new, new.id)
+
+    def _whose(self, new: NewExecution) -> GroupCommitter:
+        """The same for all who come with one key: they are told together."""
+        assert new.once is not None, "only such as have a key begin at once"
+        return self._at_once[hash(new.once.hash) % len(self._at_once)]
 
     def _kind_of(self, new: NewExecution) -> Starting | StartingEnded | StartingLimited:
         if new.limit is not None:

@@ -717,7 +717,7 @@ MUTANTS = [
     ),
     Mutant(
         "what was claimed is handed over, whoever waits for it",
-        "store/event_wait_records.py",
+        "store/resuming.py",
         "await asyncio.shield(asyncio.gather(*submitted, return_exceptions=True))",
         "await asyncio.gather(*submitted, return_exceptions=True)",
         "tests/contract/test_taken_up_at_once.py stops_waiting and sqlite",

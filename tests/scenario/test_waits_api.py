@@ -101,7 +101,7 @@ async def test_a_near_miss_is_listed_and_applied_by_hand_once(client: Client) ->
     audits = (await client.get(f"/api/audit?entityType=wait&entityId={wait['id']}")).json()
     assert [each["details"]["event"] for each in audits["items"]] == ["paid"]
     seen = (await client.get(f"/api/waits/{wait['id']}")).json()
-    assert "1 events came close" in seen["explanation"]
+    assert "1 event came close" in seen["explanation"]
     assert [each["appliedTo"] for each in seen["missed"]] == [wait["id"]]
     assert (await client.post("/api/near-misses/999999/apply")).status_code == 404
 

@@ -47,5 +47,10 @@ def explained(wait: WaitRecord) -> str:
     until = wait.expires_at.isoformat(timespec="seconds")
     told = f"It needs {'any of ' if any_will_do else ''}{needs} and has {has}; it waits until {until}."
     if wait.near_misses:
-        told += f" {wait.near_misses} events came close and were not accepted."
+        came = (
+            "1 event came close and was"
+            if wait.near_misses == 1
+            else f"{wait.near_misses} events came close and were"
+        )
+        told += f" {came} not accepted."
     return told

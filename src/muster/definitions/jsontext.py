@@ -88,7 +88,8 @@ def _not_json(text: str, error: json.JSONDecodeError) -> NoReturn:
         refuse("EMPTY_DOCUMENT", "There is nothing here to read.")
     if _comment(text, error.pos):
         refuse("UNREADABLE", "This is not JSON, which has no comments; YAML has, after `#`.", text, error.pos)
-    refuse("UNREADABLE", f"This is not JSON: {error.msg[0].lower()}{error.msg[1:]}.", text, error.pos)
+    wrong = error.msg[0].lower() + error.msg[1:].removesuffix(" starting at")
+    refuse("UNREADABLE", f"This is not JSON: {wrong}.", text, error.pos)
 
 
 def _comment(text: str, position: int) -> bool:

@@ -162,11 +162,14 @@ def _is_open(wait: WaitRecord) -> bool:
 
 
 def _likely(near: NearMissRecord, wait: WaitRecord) -> str:
-    """The event that it may have been meant as, by where it came from."""
+    """The event that it may have been meant as, by where it came from. Raises `Conflict` if nobody can
+    tell."""
     usual = USUAL_EVENT.get(Source(near.source))
     missing = [name for name in wait.enabled_events if name not in wait.received_events]
-    if usual in missing or not missing:
+    if usual in wait.enabled_events or not missing:
         return usual or ""
+    if len(missing) > 1:
+        raise Conflict(f"Say as which `event` it is to be taken: the wait lacks {', '.join(missing)}")
     return missing[0]
 
 

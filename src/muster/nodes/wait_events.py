@@ -30,6 +30,7 @@ DEFAULT_RETRIES = 2
 _BLOCKS = {"apiCall": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
 _OPTIONAL_TIMEOUT = "`required_only` ignores the timeout of an optional event."
 OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
+_OWN_RESULTS = frozenset({"apiCallResponse", "correlationId", "executionId", "waitStateId"})
 
 _RECEIVING: JsonObject = {
     "correlationIdField": text("Correlation field", "Its name in the body.", default="correlation_id"),
@@ -119,7 +120,38 @@ def _all_required(events: Mapping[str, JsonView]) -> bool:
 
 def check(config: JsonView) -> tuple[Problem, ...]:
     events = enabled_events(config)
-    return (*_named_needs(config, events), *_ignored(config, events), *_too_short(config, events))
+    return (
+        *_clashing(config, events),
+        *_named_needs(config, events),
+        *_ignored(config, events),
+        *_too_short(config, events),
+    )
+
+
+def _clashing(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]:
+    """Every event has a name of its own, and the data of none goes where the wait's own results go."""
+    named = config.get("events")
+    names = [each.get("name") for each in named if isinstance(each, dict)] if isinstance(named, list) else []
+    blocks = list(enabled_events({**config, "events": None}))
+    problems = [
+        Problem("NOT_ALLOWED", f"/events/{number}/name", f"`{name}` is the name of another event already.")
+        for number, name in enumerate(names)
+        if name in [*blocks, *names[:number]]
+    ]
+    for event, place in _places(config, events).items():
+        if place in _OWN_RESULTS:
+            message = f"The data of `{event}` would go to `{place}`, where a result of the wait itself goes."
+            at = "/events" if event == place else "/outputMapping"
+            problems.append(Problem("NOT_ALLOWED", at, message))
+    return problems
+
+
+def _places(config: JsonView, events: Mapping[str, JsonView]) -> dict[str, str]:
+    """The context name under which each event's data is kept."""
+    mapping = config.get("outputMapping")
+    chosen = mapping if isinstance(mapping, dict) else {}
+    by_event = {OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
+    return {event: by_event.get(event, event) for event in events}
 
 
 def _named_needs(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]:
@@ -198,11 +230,7 @@ def _warning(code: str, pointer: str, message: str) -> Problem:
 
 
 def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
-    mapping = config.get("outputMapping")
-    chosen = mapping if isinstance(mapping, dict) else {}
-    by_event = {OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
-    results = {by_event.get(event, event) for event in enabled_events(config)}
-    return frozenset(results | {"apiCallResponse", "correlationId", "executionId", "waitStateId"})
+    return _OWN_RESULTS.union(_places(config, enabled_events(config)).values())
 
 
 _STRATEGIES = {

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from muster.engine.event_waits import Arrived, NearMiss, Refusal, Refused
 from muster.engine.state import FINAL
+from muster.model.text import made_suitable
 from muster.store.database import Database
 from muster.store.dialect import insert_rows
 from muster.store.expired import ExpiredRows
@@ -83,4 +84,7 @@ def _row(missed: Missed, at: datetime) -> dict[str, object]:
 
 def _shown(text: str) -> str:
     """An id as it was sent, as far as a column holds it: it may be anything."""
-    return text if is_storable(text, NAME_LENGTH) else ascii(text)[:NAME_LENGTH]
+    if is_storable(text, NAME_LENGTH):
+        return text
+    shown = made_suitable(text)
+    return shown if len(shown) <= NAME_LENGTH else f"{shown[: NAME_LENGTH - 1]}…"

@@ -1,0 +1,47 @@
+"""Names of a wait's events that cannot work are refused when the workflow is saved."""
+
+from typing import Any
+
+import pytest
+
+from muster.nodes.wait_events import check
+
+
+def problems(**config: Any) -> list[tuple[str, str]]:
+    return [(each.pointer, each.message) for each in check(config) if each.code == "NOT_ALLOWED"]
+
+
+def callbacks(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "source": "callback"} for name in names]
+
+
+def test_names_that_differ_are_fine() -> None:
+    assert problems(apiCall={"url": "http://x"}, events=callbacks("a", "b")) == []
+
+
+def test_two_of_one_name_are_refused_at_the_second() -> None:
+    assert problems(events=callbacks("a", "b", "a")) == [
+        ("/events/2/name", "`a` is the name of another event already.")
+    ]
+
+
+def test_the_name_of_a_block_is_its_own_while_it_is_enabled() -> None:
+    given = callbacks("api_response")
+    assert problems(events=given) == []
+    assert problems(events=given, apiCall={"enabled": False, "url": "http://x"}) == []
+    assert [at for at, _ in problems(events=given, apiCall={"url": "http://x"})] == ["/events/0/name"]
+
+
+@pytest.mark.parametrize("name", ["correlationId", "executionId", "waitStateId", "apiCallResponse"])
+def test_no_event_s_data_goes_where_the_wait_s_own_results_go(name: str) -> None:
+    own = "a result of the wait itself"
+    told = f"The data of `{name}` would go to `{name}`, where {own} goes."
+    assert problems(events=callbacks(name)) == [("/events", told)]
+    assert problems(events=callbacks(name), outputMapping={name: "mine"}) == []
+    mapped = f"The data of `paid` would go to `{name}`, where {own} goes."
+    assert problems(events=callbacks("paid"), outputMapping={"paid": name}) == [("/outputMapping", mapped)]
+
+
+def test_whichever_event_comes_may_have_one_place() -> None:
+    mapping = {"a": "same", "b": "same"}
+    assert problems(events=callbacks("a", "b"), outputMapping=mapping, aggregationStrategy="any") == []

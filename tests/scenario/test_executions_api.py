@@ -152,6 +152,22 @@ async def test_an_execution_is_paused_resumed_and_cancelled_by_hand(client: Clie
     assert (await client.post(f"{path}/pause")).status_code == 409
 
 
+async def test_what_is_paused_by_hand_says_so(client: Client) -> None:
+    await save(client, resting(3600))
+    execution = (await run(client, "rest", {}, wait=0.1))["executionId"]
+    path = f"/api/workflow/executions/{execution}"
+    assert (await until(client, execution, "PAUSED"))["held"] is False
+    for action, held in (("pause", True), ("resume", False)):
+        await client.post(f"{path}/{action}", json={"reason": "by hand"})
+
+        async def took_effect(held: bool = held) -> bool:
+            return (await client.get(path)).json()["held"] is held
+
+        await polling.until(took_effect)
+        [wait] = (await client.get(path)).json()["waits"]
+        assert (wait["explanation"] or "").startswith("It was paused by hand") is held
+
+
 async def test_a_replay_is_a_new_execution_with_what_the_first_was_given(client: Client) -> None:
     await save(client, HELLO)
     first = (await run(client, "hello", {"name": "Ada"}))["executionId"]

@@ -27,6 +27,7 @@ from muster.nodes.event_waiting import WaitLists
 
 UNDER_WAY = WAITS | {NodeStatus.RUNNING, NodeStatus.PAUSED, NodeStatus.RETRYING}
 ASKED = {SignalKind.HOLD: "pause", SignalKind.RELEASE: "resume", SignalKind.CANCEL: "cancel"}
+HELD = "It was paused by hand, and goes on only when it is resumed, whatever comes or comes due."
 KINDS = {
     "APPROVAL": "approval",
     "EXTERNAL_TASK": "task",
@@ -41,6 +42,8 @@ async def whole_of(
 ) -> ExecutionWhole:
     types, visits = await control.node_types(found), await visits_of(following, found)
     item = item_of(replace(found.row, current_node_id=_current(found.row, visits)))
+    waits = await _with_events(opened, found, _waits(control, found, types), now)
+    held = found.row.status not in FINAL and found.state.get("held") is True
     return ExecutionWhole(
         **item.model_dump(),
         context=linked(found.row.id, found.context),
@@ -48,8 +51,13 @@ async def whole_of(
         nodes=[node_of(found.row.id, row, types) for row in visits],
         more_nodes=found.more_nodes,
         pending=[ASKED[SignalKind(kind)] for kind in found.asked],
-        waits=await _with_events(opened, found, _waits(control, found, types), now),
+        held=held,
+        waits=[_while_held(wait) for wait in waits] if held else waits,
     )
+
+
+def _while_held(wait: WaitItem) -> WaitItem:
+    return wait.model_copy(update={"explanation": f"{HELD} {wait.explanation or ''}".strip()})
 
 
 async def _with_events(

@@ -192,6 +192,7 @@ class ExecutionWhole(ExecutionItem):
     nodes: list[NodeItem]
     more_nodes: bool = Field(description="There are further visits: `/nodes` pages them all.")
     waits: list[WaitItem]
+    held: bool = Field(description="It was paused by hand: only `resume` continues it.")
     pending: list[str] = Field(
         description="What was asked of it by hand (`pause`, `resume`, `cancel`) and has not taken effect yet."
     )

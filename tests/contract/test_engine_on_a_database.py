@@ -155,11 +155,14 @@ async def test_a_running_execution_is_held_between_nodes_and_goes_on_when_releas
     assert told.said == ["a", "b"]
 
 
-async def test_a_signal_that_comes_while_its_owner_parks_is_not_lost(house: House) -> None:
-    await house.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
+async def test_a_signal_that_comes_before_its_owner_parks_is_not_lost(house: House, told: Told) -> None:
+    told.pauses_at = "a"
+    await house.define(chain(node("a"), node("b", "SLEEP", config={"seconds": 3600})))
     execution = await house.start()
-    # Its owner has not looked for signals, and parks; whichever comes first, the execution is due at once.
+    await told.hanging.wait()
     await house.signal(execution, SignalKind.CANCEL, {})
+    told.go_on.set()
+    # Its owner has not looked for signals, and parks: the execution is due at once.
     await house.instance.ended(execution)
     assert await house.instance.take_due() == 1
     await house.instance.ended(execution)

@@ -373,11 +373,11 @@ MUTANTS = [
         f"{ON_A_DATABASE} cancelled_by_a_signal and sqlite",
     ),
     Mutant(
-        "a signal that comes while its owner parks",
+        "a signal that comes before its owner parks",
         "store/executions.py",
         "item.fence, item.checkpoint, at, item.execution_id in reached",
         "item.fence, item.checkpoint, at, False",
-        f"{ON_A_DATABASE} while_its_owner_parks and sqlite",
+        f"{ON_A_DATABASE} before_its_owner_parks and sqlite",
     ),
     Mutant(
         "signals stay until a checkpoint holds what they did",

@@ -1,6 +1,6 @@
 """wait_events: an API call's answer, a Kafka event, or any number of named events, in whatever order."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from muster.definitions.durations import parse_duration
 from muster.definitions.steps.words import length, shown, target
@@ -29,7 +29,7 @@ DEFAULT_REQUEST_TIMEOUT = 30
 DEFAULT_RETRIES = 2
 _BLOCKS = {"apiCall": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
 _OPTIONAL_TIMEOUT = "`required_only` ignores the timeout of an optional event."
-OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
+_OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
 _OWN_RESULTS = frozenset({"apiCallResponse", "correlationId", "executionId", "waitStateId"})
 
 _RECEIVING: JsonObject = {
@@ -138,7 +138,7 @@ def _clashing(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]
         for number, name in enumerate(names)
         if name in [*blocks, *names[:number]]
     ]
-    for event, place in _places(config, events).items():
+    for event, place in places_of(config, events).items():
         if place in _OWN_RESULTS:
             message = f"The data of `{event}` would go to `{place}`, where a result of the wait itself goes."
             at = "/events" if event == place else "/outputMapping"
@@ -146,11 +146,11 @@ def _clashing(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]
     return problems
 
 
-def _places(config: JsonView, events: Mapping[str, JsonView]) -> dict[str, str]:
+def places_of(config: JsonView, events: Iterable[str]) -> dict[str, str]:
     """The context name under which each event's data is kept."""
     mapping = config.get("outputMapping")
     chosen = mapping if isinstance(mapping, dict) else {}
-    by_event = {OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
+    by_event = {_OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}
     return {event: by_event.get(event, event) for event in events}
 
 
@@ -230,7 +230,7 @@ def _warning(code: str, pointer: str, message: str) -> Problem:
 
 
 def sets(config: JsonView, queries: Mapping[str, str]) -> frozenset[str] | None:
-    return _OWN_RESULTS.union(_places(config, enabled_events(config)).values())
+    return _OWN_RESULTS.union(places_of(config, enabled_events(config)).values())
 
 
 _STRATEGIES = {

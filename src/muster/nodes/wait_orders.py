@@ -9,7 +9,7 @@ from muster.engine.event_waits import Plan
 from muster.expr import Scope, compile_template
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.event_wait_plan import plan_from
-from muster.nodes.wait_events import OUTPUTS, enabled_events
+from muster.nodes.wait_events import enabled_events, places_of
 
 # Five events have 326 ways at most; nobody reads more.
 MOST_SHOWN = 400
@@ -38,7 +38,7 @@ def order_table(config: JsonObject, data: JsonView, scope: Scope) -> OrderTable:
     found = list(islice(passages(plan, data), MOST_SHOWN + 1))
     return OrderTable(
         plan,
-        {name: _context_name(config, name) for name in plan.names},
+        places_of(config, plan.names),
         tuple(sorted(found[:MOST_SHOWN], key=_rank)),
         depend_on_order(found),
         len(found) > MOST_SHOWN,
@@ -55,12 +55,6 @@ def _deciding(config: JsonView) -> JsonObject:
 def _bare(name: str, block: JsonView) -> JsonObject:
     kept = {each: block[each] for each in _OF_AN_EVENT if each in block}
     return {"name": name, "source": "callback", **kept}
-
-
-def _context_name(config: JsonView, event: str) -> str:
-    mapping = config.get("outputMapping")
-    chosen = mapping if isinstance(mapping, dict) else {}
-    return next((str(name) for key, name in chosen.items() if OUTPUTS.get(key, key) == event), event)
 
 
 def _rank(passage: Passage) -> tuple[bool, int]:

@@ -26,7 +26,7 @@ from muster.nodes.ports import Http
 from muster.nodes.resolved import BadParameter, object_of
 from muster.nodes.rest_answer import BadAnswer, document_of, is_expected, refusal
 from muster.nodes.rest_request import request_of, secret_headers
-from muster.nodes.wait_events import API_RESPONSE, DEFAULT_REQUEST_TIMEOUT, OUTPUTS, enabled_events
+from muster.nodes.wait_events import API_RESPONSE, DEFAULT_REQUEST_TIMEOUT, enabled_events, places_of
 
 CORRELATION_HEADER, EXECUTION_HEADER = "X-Correlation-Id", "X-Execution-Id"
 CALLBACK_PATH = "/api/internal/callbacks/external-service"
@@ -262,8 +262,9 @@ def _request(block: JsonObject, execution_id: str, correlation_id: str) -> JsonO
 def _gone_on(config: JsonView, call: Call, answer: JsonObject) -> tuple[Outcome, Json]:
     received = answer.get("received")
     events = received if isinstance(received, dict) else {}
+    places = places_of(config, events)
     changes: JsonObject = {
-        **{name_of(config, event): data for event, data in events.items()},
+        **{places[event]: data for event, data in events.items()},
         "correlationId": answer.get("correlationId"),
         "executionId": call.execution_id,
         "waitStateId": answer.get("waitStateId"),
@@ -279,13 +280,6 @@ def _gone_on(config: JsonView, call: Call, answer: JsonObject) -> tuple[Outcome,
         return Failure("Timeout", late), output
     warned = answer.get("ending") == Ending.GOES_ON_WARNED
     return Done(output, changes, (f"Went on with a part: {late}.",) if warned else ()), None
-
-
-def name_of(config: JsonView, event: str) -> str:
-    """The context name under which an event's data is kept."""
-    mapping = config.get("outputMapping")
-    chosen = mapping if isinstance(mapping, dict) else {}
-    return {OUTPUTS.get(key, key): str(name) for key, name in chosen.items()}.get(event, event)
 
 
 def _tell_away(away: Exception) -> None:

@@ -97,7 +97,7 @@ def _write_at_once(connection: Connection, journals: Journals, others: Iterable[
         for execution, fence, rows in owners
     ]
     rows = [row for _, _, rows in owners for row in rows]
-    found = run(connection, _statement(dialect), document, (node_execution, COLUMNS, rows))
+    found = run(connection, _statement(dialect), [document], (node_execution, COLUMNS, rows))
     # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
     connection.info[CLOCK] = max((row.at for row in found), default=None)
     return {row.id: row for row in found}

@@ -1,4 +1,4 @@
-"""Many rows in one statement on PostgreSQL: they go as one parameter, a JSON document.
+"""Many rows in one statement on PostgreSQL: those of a table go as one parameter, a JSON document.
 
 So a statement is the same for any number of rows, and is prepared once. An array for each column would do as
 well, but the driver looks at every element of an array several times, which takes longer than the rest.
@@ -14,14 +14,15 @@ from sqlalchemy import Connection, Dialect, Row, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.types import TypeEngine
 
+from muster.store.driver import fetch, is_alone
 from muster.store.types import Bytes, Encoder, JsonText, JsonValue, Unstorable, UtcTime, encoder, json_text
 
 Rows = Sequence[Mapping[str, object]]
 Names = tuple[str, ...]
 # Some rows of a table, with the columns that they have.
 Written = tuple[Table, Names, Rows]
-# The one parameter, as a document.
-WHOLE = "$1::text::json"
+# The first parameter, as a document.
+FIRST = "$1::text::json"
 
 
 def insert(
@@ -39,7 +40,7 @@ def insert(
     if returning:
         statement += f" RETURNING {quoted(dialect, returning)}"
     document = documents(table, names, rows, dialect, from_now)
-    return run(connection, statement, document, (table, names, rows))
+    return run(connection, statement, [document], (table, names, rows))
 
 
 def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
@@ -49,7 +50,7 @@ def upsert(connection: Connection, table: Table, names: Names, rows: Rows, key: 
 def update(connection: Connection, table: Table, names: Names, rows: Rows, key: Sequence[str]) -> None:
     dialect = connection.dialect
     statement = _update(table, names, tuple(key), dialect)
-    run(connection, statement, documents(table, names, rows, dialect), (table, names, rows))
+    run(connection, statement, [documents(table, names, rows, dialect)], (table, names, rows))
 
 
 def lock(
@@ -66,13 +67,17 @@ def present(connection: Connection, table: Table, column: str, values: Sequence[
     return {row[0] for row in connection.exec_driver_sql(statement, (orjson.dumps(values).decode(),))}
 
 
-def run(connection: Connection, statement: str, document: object, *written: Written) -> Sequence[Row[Any]]:
-    """Run a statement over a document that is made of the documents of these rows."""
+def run(
+    connection: Connection, statement: str, given: Sequence[object], *written: Written
+) -> Sequence[Row[Any]]:
+    """Run a statement over documents, a parameter each, that are made of the documents of these rows."""
     try:
-        text = orjson.dumps(document).decode()
-        if "\\u0000" in text:
+        texts = tuple(orjson.dumps(document).decode() for document in given)
+        if any("\\u0000" in text for text in texts):
             _find_unstorable(written, connection.dialect, None)
-        result = connection.exec_driver_sql(statement, (text,))
+        if is_alone(connection):
+            return fetch(connection, statement, texts)
+        result = connection.exec_driver_sql(statement, texts)
     except (DBAPIError, TypeError) as refused:
         _find_unstorable(written, connection.dialect, refused)
         raise
@@ -95,7 +100,7 @@ def documents(
     return made
 
 
-def record(table: Table, names: Names, dialect: Dialect, document: str = WHOLE, from_now: Names = ()) -> str:
+def record(table: Table, names: Names, dialect: Dialect, document: str = FIRST, from_now: Names = ()) -> str:
     """A document's rows, as something to select from."""
     types = {name: _plain(table.c[name].type.compile(dialect)) for name in names}
     types |= dict.fromkeys(from_now, "double precision")
@@ -117,7 +122,7 @@ def quoted(dialect: Dialect, names: Sequence[str]) -> str:
 
 @lru_cache(maxsize=512)
 def inserting(
-    table: Table, names: Names, dialect: Dialect, document: str = WHOLE, from_now: Names = ()
+    table: Table, names: Names, dialect: Dialect, document: str = FIRST, from_now: Names = ()
 ) -> str:
     """What inserts a document's rows, called `new`."""
     into = f"INSERT INTO {dialect.identifier_preparer.format_table(table)} ({quoted(dialect, names)})"

@@ -111,15 +111,16 @@ def _write(
         for key, item in first.items()
     ]
     new, journal = [each.row for each in written], [row for each in written for row in each.journal]
-    document = {
-        "keys": documents(idempotency_key, KEY_COLUMNS, keys, dialect),
-        "rows": documents(workflow_execution, names, new, dialect, _from_now(names)),
-        "journal": documents(node_execution, COLUMNS, journal, dialect),
-    }
+    given = [
+        documents(idempotency_key, KEY_COLUMNS, keys, dialect),
+        documents(workflow_execution, names, new, dialect, _from_now(names)),
+    ]
+    if _have_ended(names):
+        given.append(documents(node_execution, COLUMNS, journal, dialect))
     found = run(
         connection,
         _statement(names, dialect),
-        document,
+        given,
         (workflow_execution, names, new),
         (node_execution, COLUMNS, journal),
     )
@@ -136,10 +137,10 @@ def _have_ended(names: Names) -> bool:
 
 @lru_cache(maxsize=8)
 def _statement(names: Names, dialect: Dialect) -> str:
-    asked = record(idempotency_key, KEY_COLUMNS, dialect, "($1::text::json) -> 'keys'")
-    keys = inserting(idempotency_key, KEY_COLUMNS, dialect, "($1::text::json) -> 'keys'")
-    executions = inserting(workflow_execution, names, dialect, "($1::text::json) -> 'rows'", _from_now(names))
-    journal = inserting(node_execution, COLUMNS, dialect, "($1::text::json) -> 'journal'")
+    asked = record(idempotency_key, KEY_COLUMNS, dialect)
+    keys = inserting(idempotency_key, KEY_COLUMNS, dialect)
+    executions = inserting(workflow_execution, names, dialect, "$2::text::json", _from_now(names))
+    journal = inserting(node_execution, COLUMNS, dialect, "$3::text::json")
     ways = f"{journal} WHERE new.execution_id IN (SELECT id FROM begun)" if _have_ended(names) else "SELECT"
     # With a limit each key is looked up by itself, whatever the table was like when this was planned.
     return f"""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
+from math import isfinite
 from typing import Any
 
 import orjson
@@ -27,15 +28,12 @@ _encode_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=
 STRING_OR_BIG_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.]+e\+[0-9]+')
 NUL = "text with a NUL character cannot be stored"
 HALF_A_PAIR = "text with half a surrogate pair cannot be stored"
-# What is between these is written without an exponent; NaN and infinity are not.
-SHORTEST_FRACTION, LONGEST_FRACTION = 1e-4, 1e16
-LONGEST_INTEGER = 2**63 - 1
 NOTHING_BUT_JSON = (
     orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-# A number that not every encoder spells alike: with an exponent, or so small. (Found in a text, too, which
-# does no harm.)
-ODD_NUMBER = re.compile(rb"(?:^|[:,\[])-?(?:0\.0000|[0-9.]+e)")
+# For finding numbers that not every encoder spells alike, those with an exponent: what is before a value
+# becomes a colon, and what is in other numbers goes.
+BEFORE_VALUES, IN_NUMBERS = bytes.maketrans(b",[", b"::"), b"0123456789.-"
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -87,35 +85,24 @@ def quick_text(value: Json) -> str | None:
         text = orjson.dumps(value, None, NOTHING_BUT_JSON)
     except TypeError:  # a key that is no text, half a surrogate pair, a long integer, or nested too deep
         return None
-    if len(text) > LARGE or b"\\u0000" in text or ODD_NUMBER.search(text):
+    if len(text) > LARGE or b"\\u0000" in text or _has_odd_numbers(text):
         return None
     # It spells NaN so, too.
-    return None if b"null" in text and not _is_plain(value) else text.decode()
+    return None if b"null" in text and _has_infinities(value) else text.decode()
 
 
-def _is_plain(value: Json) -> bool:
-    """Whether it is small and made only of what all encoders spell alike: texts, numbers without an exponent,
-    lists and objects."""
-    left, waiting = LARGE, [value]
-    while waiting and left >= 0:
-        part = waiting.pop()
-        if type(part) is str:
-            left -= 6 * len(part) + 3  # a character takes six bytes at most
-        elif type(part) is int:
-            left -= 21 if -LONGEST_INTEGER <= part <= LONGEST_INTEGER else LARGE + 1
-        elif type(part) is dict:
-            left -= 6 * sum(map(len, part)) + 4 * len(part) + 3
-            waiting.extend(part.values())
-        elif type(part) is list:
-            left -= len(part) + 3
-            waiting.extend(part)
-        elif part is None or type(part) is bool:
-            left -= 6
-        elif type(part) is float and (SHORTEST_FRACTION <= abs(part) < LONGEST_FRACTION or part == 0):
-            left -= 26
-        else:
-            return False
-    return left >= 0
+def _has_odd_numbers(text: bytes) -> bool:
+    """Whether there may be one with an exponent, or one so small that others give it one. (Or a text that
+    looks so, which does no harm.)"""
+    rest = text.translate(BEFORE_VALUES, IN_NUMBERS)
+    return b":e" in rest or rest.startswith(b"e") or b"0.0000" in text
+
+
+def _has_infinities(value: Json) -> bool:
+    """Or what is no number."""
+    if isinstance(value, dict | list):
+        return any(map(_has_infinities, value.values() if isinstance(value, dict) else value))
+    return type(value) is float and not isfinite(value)
 
 
 def _spell_out(found: re.Match[str]) -> str:

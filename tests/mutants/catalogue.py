@@ -403,7 +403,7 @@ MUTANTS = [
     Mutant(
         "a lease is looked at before an effect",
         "engine/attempt.py",
-        "        if asyncio.get_running_loop().time() - live.confirmed > self._lease:\n",
+        "        if passed() - live.confirmed > self._lease:\n",
         "        if False:\n",
         "sim engine 1000",
     ),

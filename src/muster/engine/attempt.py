@@ -30,7 +30,7 @@ from muster.engine.tracing import Tracer
 from muster.engine.view import Layered
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
-from muster.kit.clock import Clock
+from muster.kit.clock import Clock, passed
 from muster.model.aside import Unread
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -158,7 +158,7 @@ class Attempts:
         """Who was asleep for longer than its lease must not act on what it remembers: somebody else has
         gone on. (The fence stops its writes; nothing could stop its effects.) Asked right before an effect,
         with nothing awaited in between."""
-        if asyncio.get_running_loop().time() - live.confirmed > self._lease:
+        if passed() - live.confirmed > self._lease:
             raise Lost(f"the lease of execution {live.facts.id} has run out")
 
     async def _opener(self, live: Live, step: Step, opener: Opener, call: Call) -> tuple[Outcome, Json]:

@@ -21,7 +21,7 @@ from muster.engine.search import terms_of
 from muster.engine.state import ExecutionStatus, Todo
 from muster.engine.taking import Taking
 from muster.engine.trials import HEAD_START, MOST_TAKEOVERS, is_on_trial, room
-from muster.kit.clock import Clock
+from muster.kit.clock import Clock, passed
 from muster.kit.loop import Loop
 from muster.kit.tasks import ended
 
@@ -118,7 +118,7 @@ class Instance:
         """Begin an execution: durable when this returns, and under way, or ready for whoever looks next if
         this instance takes no work or has enough, or queued; or another has its key. Raises `NotWritten`, or
         `BadConcurrencyKey`."""
-        program, asked = await self._program(new.version_id), _loop_time()
+        program, asked = await self._program(new.version_id), passed()
         if program.search:
             new = replace(new, terms=terms_of(program.search, new.context))
         if program.concurrency is not None:
@@ -218,7 +218,7 @@ class Instance:
     def retire(self) -> None:
         """Take no work from now on. Nodes that run may finish, and what follows them is handed on."""
         if self._retired is None:
-            self._retired = _loop_time()
+            self._retired = passed()
             for driven in self._driven.values():
                 driven.live.hand_on()
 
@@ -228,7 +228,7 @@ class Instance:
         self.retire()
         assert self._retired is not None, "it has just retired"
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(self._retired + seconds):
+            async with asyncio.timeout(self._retired + seconds - passed()):
                 await self._due.stop()
                 await self._abandoned.stop()
                 while under_way := self._under_way:
@@ -281,7 +281,7 @@ class Instance:
         if suspects is None:
             self._trials_since = None
             return 0
-        now = _loop_time()
+        now = passed()
         since = self._trials_since = now if self._trials_since is None else self._trials_since
         taken = await self._take_over(suspects.takeovers, suspects.number, now - since)
         if taken >= suspects.number:
@@ -300,7 +300,7 @@ class Instance:
 
     def _on_trial(self) -> list[_Driven]:
         """Suspects that are driven here and may yet turn out to be what brings its owners down."""
-        now, most = _loop_time(), self._most_takeovers
+        now, most = passed(), self._most_takeovers
         self._suspects = {
             key: each
             for key, each in self._suspects.items()
@@ -311,7 +311,7 @@ class Instance:
     @property
     def _is_head_start(self) -> bool:
         """Whether suspects have just begun, and nothing else is to begin beside them."""
-        return _loop_time() < self._head_start_until and bool(self._on_trial())
+        return passed() < self._head_start_until and bool(self._on_trial())
 
     @property
     def _places(self) -> int:
@@ -328,7 +328,7 @@ class Instance:
     def leave_stuck(self) -> int:
         """Stop driving what makes no progress: its lease runs out, and it is taken over, as often as that may
         happen. How many these were."""
-        now = _loop_time()
+        now = passed()
         stuck = [each for each in self._driven.values() if now - each.live.progressed > self._stuck_after]
         for driven in stuck:
             log.warning(
@@ -342,7 +342,7 @@ class Instance:
 
     async def renew(self) -> None:
         """Keep what is owned."""
-        held, asked = [driven.live for driven in self._driven.values()], _loop_time()
+        held, asked = [driven.live for driven in self._driven.values()], passed()
         if held:
             mine = set(await self._executions.renew(self.name.owner, [live.facts.id for live in held]))
             for live in held:
@@ -363,7 +363,7 @@ class Instance:
         return 0.0 if await self.take_due() else SOON
 
     async def _abandoned_pass(self) -> float:
-        if _loop_time() - self._renewed > self._renew_every * 2:
+        if passed() - self._renewed > self._renew_every * 2:
             # The database was away, or this process asleep: nobody is to take over from itself.
             await self.renew()
         if not self._has_ended_leases:
@@ -374,7 +374,7 @@ class Instance:
         if (left := self._seconds(await self._executions.next_lease_end())) > 0:
             return left
         if not self._has_tried and await self.take_suspects():
-            self._has_tried, self._head_start_until = True, _loop_time() + HEAD_START
+            self._has_tried, self._head_start_until = True, passed() + HEAD_START
             return SOON
         # Now those who have waited for it, and whatever is due; then perhaps others are tried.
         has_tried, self._has_tried = self._has_tried, False
@@ -400,7 +400,7 @@ class Instance:
         return self._renew_every
 
     async def _take(self, claim: Awaitable[Sequence[OwnedExecution]], is_takeover: bool) -> int:
-        asked = _loop_time()
+        asked = passed()
         taken = await claim
         await self._take_up(taken, asked, is_takeover)
         return len(taken)
@@ -450,7 +450,7 @@ class Instance:
         if self.is_retired:
             live.hand_on()
         task = asyncio.create_task(self._drive(live, todo))
-        driven = self._driven[live.facts.id] = _Driven(live, task, _loop_time())
+        driven = self._driven[live.facts.id] = _Driven(live, task, passed())
         self._at_hand.took(live)
         if live.takeovers:
             self._suspects[live.facts.id] = driven
@@ -481,7 +481,3 @@ class Instance:
 
 def _nobody_hears() -> None:
     """There is no way to tell others: they look every second."""
-
-
-def _loop_time() -> float:
-    return asyncio.get_running_loop().time()

@@ -31,6 +31,7 @@ from muster.engine.state import (
 )
 from muster.engine.view import Facts, scope_of
 from muster.expr import Scope
+from muster.kit.clock import passed
 from muster.model.aside import Unread, asides_in, filled
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -232,7 +233,7 @@ class Live:
     def has_progressed(self) -> None:
         """Something of it is durable: it was not this one that brought its owners down."""
         self.takeovers = 0
-        self.progressed = asyncio.get_running_loop().time()
+        self.progressed = passed()
 
     def progress(self, rows: Sequence[JournalRow], opens: Sequence[Opening] = ()) -> Progress:
         """What a visit writes while it is under way."""

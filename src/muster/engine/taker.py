@@ -12,6 +12,6 @@ class Taker(Protocol):
         ...
 
     def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:
-        """Go on with what was claimed under that name, since `asked` by the loop's clock at the earliest.
+        """Go on with what was claimed under that name, since `asked` (`kit.clock.passed`) at the earliest.
         Does not wait for it."""
         ...

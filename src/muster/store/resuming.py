@@ -13,6 +13,7 @@ from muster.engine.event_waits import Accepted, Arrived, Verdict
 from muster.engine.owned import OwnedExecution
 from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
+from muster.kit.clock import passed
 from muster.store.among import Among
 from muster.store.answers import Answer, keep, make_due, signals_of_answers
 from muster.store.claims import MAY_BE_TAKEN, RESUMED, UNOWNED, E, take
@@ -99,7 +100,7 @@ class HandingOver:
     ) -> "asyncio.Future[Claimed]":
         """Have an answer written; what is claimed with it goes on, whoever waits for it."""
         submitted = committer.submit(kind, item, key)
-        submitted.add_done_callback(partial(self._collect, asyncio.get_running_loop().time()))
+        submitted.add_done_callback(partial(self._collect, passed()))
         return submitted
 
     def _collect(self, asked: float, submitted: "asyncio.Future[Claimed]") -> None:

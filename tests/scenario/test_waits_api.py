@@ -88,11 +88,13 @@ async def test_a_callback_without_both_ids_is_told_which_is_missing(
 
 
 async def test_a_near_miss_is_listed_and_applied_by_hand_once(client: Client) -> None:
-    _, wait = await waiting(client)
+    execution, wait = await waiting(client)
     wrong = await client.post(CALLBACK, json={**ids("another", wait), "amount": 7})
     assert wrong.json() == {"accepted": False, "reason": "EXECUTION_MISMATCH"}
     [miss] = (await client.get("/api/near-misses", params={"wait": wait["id"]})).json()["items"]
     assert (miss["reason"], miss["payload"]["amount"]) == ("EXECUTION_MISMATCH", 7)
+    [of_it] = (await client.get("/api/near-misses", params={"execution": execution})).json()["items"]
+    assert of_it["id"] == miss["id"]  # of the execution whose wait it came close to, too
     path = f"/api/near-misses/{miss['id']}/apply"
     applied = await client.post(path, json={"event": "paid", "reason": "theirs was a typing error"})
     assert (applied.status_code, applied.json()["receivedEvents"]) == (200, ["paid"])
@@ -111,7 +113,8 @@ async def test_a_wait_whose_time_was_over_is_armed_again_with_what_it_had(client
     await client.post(CALLBACK, json={**ids(execution, wait), "event_name": "paid"})
     await until(client, execution, "FAILED")
     path = f"/api/waits/{wait['id']}/rearm"
-    assert (await client.post(path, json={"timeout": "soon"})).status_code == 422
+    for timeout in ("soon", 0, "PT0S", "P200Y"):
+        assert (await client.post(path, json={"timeout": timeout})).status_code == 422, timeout
     armed = await client.post(path, json={"timeout": "1h", "reason": "they are back"})
     assert (armed.status_code, armed.json()["status"]) == (200, "waiting"), armed.text
     seen = await until(client, execution, "WAITING")
@@ -122,6 +125,21 @@ async def test_a_wait_whose_time_was_over_is_armed_again_with_what_it_had(client
     await client.post(CALLBACK, json={**ids(execution, wait), "event_name": "sent"})
     ended = await until(client, execution, "COMPLETED")
     assert {"paid", "sent"} <= ended["context"].keys()
+
+
+async def test_a_condition_that_cannot_be_computed_says_so_where_its_wait_is_read(
+    client: Client,
+) -> None:
+    when = "#{received.paid.amount.missing.size() > 1}"
+    execution, wait = await waiting(client, aggregationStrategy="custom", completeWhen=when)
+
+    async def explanation() -> str:
+        return str((await client.get(f"/api/waits/{wait['id']}")).json()["explanation"])
+
+    await client.post(CALLBACK, json={**ids(execution, wait), "event_name": "paid", "amount": 5})
+    assert "`completeWhen` cannot be computed with what has come: " in await explanation()
+    await client.post(CALLBACK, json={**ids(execution, wait), "event_name": "sent"})
+    assert "cannot be computed" in await explanation()
 
 
 async def test_with_a_secret_callbacks_have_to_be_signed(tmp_path: Path) -> None:

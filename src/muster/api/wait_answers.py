@@ -46,6 +46,8 @@ def explained(wait: WaitRecord) -> str:
     has = ", ".join(wait.received_events) or "nothing yet"
     until = wait.expires_at.isoformat(timespec="seconds")
     told = f"It needs {'any of ' if any_will_do else ''}{needs} and has {has}; it waits until {until}."
+    if wait.trouble:
+        told += f" Its `completeWhen` cannot be computed with what has come: {wait.trouble}"
     if wait.near_misses:
         came = (
             "1 event came close and was"

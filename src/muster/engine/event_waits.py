@@ -315,13 +315,27 @@ def _takes_any(plan: Plan) -> bool:
 def _holds(plan: Plan, received: JsonView) -> bool:
     """Whether `completeWhen` does. One that cannot be computed yet, because it reads what is not there, does
     not."""
-    assert plan.complete_when is not None, "asked before"
-    root: JsonObject = {**plan.given, RECEIVED: dict(received)}
     try:
-        condition = compile_condition(plan.complete_when)
-        return to_boolean(condition.evaluate(Scope(root, plan.deadline, "")))
+        return _computed(plan, received)
     except ExpressionError:
         return False
+
+
+def trouble_of_condition(plan: Plan, received: JsonView) -> str | None:
+    """Why `completeWhen` cannot be computed with what has come. None: it can, or is not asked yet."""
+    if plan.complete_when is None or needed(plan, received):
+        return None
+    try:
+        _computed(plan, received)
+    except ExpressionError as error:
+        return error.message
+    return None
+
+
+def _computed(plan: Plan, received: JsonView) -> bool:
+    assert plan.complete_when is not None, "asked before"
+    root: JsonObject = {**plan.given, RECEIVED: dict(received)}
+    return to_boolean(compile_condition(plan.complete_when).evaluate(Scope(root, plan.deadline, "")))
 
 
 # --- by hand -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from muster.model.json import Json, JsonObject
 @dataclass(frozen=True, slots=True)
 class WaitRecord:
     """One wait. `received` says of each event that came when and from where it did, and how often it was
-    repeated."""
+    repeated; `trouble` why its condition cannot be computed with them, where one wait alone is looked at."""
 
     id: str
     execution_id: str
@@ -32,6 +32,7 @@ class WaitRecord:
     expires_at: datetime
     resumed_at: datetime | None
     resumed_by: str | None
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

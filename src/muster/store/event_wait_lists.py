@@ -1,18 +1,19 @@
 """Waits for events and near misses as people find them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, func, or_, select
 
-from muster.engine.event_waits import WaitStatus
+from muster.engine.event_waits import WaitStatus, trouble_of_condition
 from muster.model.event_wait import NearMissRecord, WaitRecord
 from muster.model.json import JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
 from muster.store.dialect import now
-from muster.store.event_waits import W
+from muster.store.event_waits import W, state_of
 from muster.store.paging import read_page
 from muster.store.tables import ID_LENGTH, execution_wait_states, near_miss
 from muster.store.types import is_storable
@@ -59,8 +60,11 @@ class EventWaitLists:
     async def get(self, institute_id: str | None, wait_id: str) -> WaitRecord | None:
         if not is_storable(wait_id, ID_LENGTH):
             return None
-        found = await self._rows(select(*SHOWN).where(W.id == wait_id))
-        return next((each for each in found if institute_id in (None, each.institute_id)), None)
+        wanted = select(execution_wait_states).where(W.id == wait_id)
+        row = await self._database.read(lambda connection: connection.execute(wanted).first())
+        if row is None or institute_id not in (None, row.institute_id):
+            return None
+        return whole_wait_record(row)
 
     async def of_execution(self, execution_id: str) -> Sequence[WaitRecord]:
         """In the order in which they were opened."""
@@ -76,12 +80,11 @@ class EventWaitLists:
         reason: str | None = None,
     ) -> tuple[Sequence[NearMissRecord], str | None]:
         wanted = select(near_miss)
-        given = {
-            N.institute_id: institute_id,
-            N.wait_id: wait_id,
-            N.execution_id: execution_id,
-            N.reason: reason,
-        }
+        if execution_id is not None:
+            # What came for one of its waits under another execution's id is of interest most of all.
+            waits = select(W.id).where(W.execution_id == execution_id)
+            wanted = wanted.where(or_(N.execution_id == execution_id, N.wait_id.in_(waits)))
+        given = {N.institute_id: institute_id, N.wait_id: wait_id, N.reason: reason}
         for column, value in given.items():
             if value is not None:
                 wanted = wanted.where(column == value)
@@ -137,6 +140,15 @@ def wait_record(row: Row[Any]) -> WaitRecord:
         resumed_at=row.resumed_at,
         resumed_by=row.resumed_by,
     )
+
+
+def whole_wait_record(row: Row[Any]) -> WaitRecord:
+    """Of a row with what the events brought."""
+    record = wait_record(row)
+    if record.status != WaitStatus.WAITING:
+        return record
+    state = state_of(row)
+    return replace(record, trouble=trouble_of_condition(state.plan, state.received))
 
 
 def _without_data(events: JsonObject) -> JsonObject:

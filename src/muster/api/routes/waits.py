@@ -96,9 +96,12 @@ async def get_wait(id: Id, caller: Viewer, parts: Given) -> Response:
 async def rearm(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Rearm, parts.body_limit)
     try:
-        until = parts.clock.now() + parse_duration(body.timeout)
+        length = parse_duration(body.timeout)
+        until = parts.clock.now() + length
     except (ValueError, OverflowError) as error:
         raise wrong("/timeout", str(error)) from None
+    if not length:
+        raise wrong("/timeout", "Give it some time: `300s`, `5m`, `PT5M` or a number of seconds.")
     return await _shown(parts, await parts.waiting.rearm(id, until, By(caller, body.reason)))
 
 

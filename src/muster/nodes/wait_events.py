@@ -122,6 +122,7 @@ def check(config: JsonView) -> tuple[Problem, ...]:
     events = enabled_events(config)
     return (
         *_clashing(config, events),
+        *_unusable_keys(config),
         *_named_needs(config, events),
         *_ignored(config, events),
         *_too_short(config, events),
@@ -144,6 +145,17 @@ def _clashing(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]
             at = "/events" if event == place else "/outputMapping"
             problems.append(Problem("NOT_ALLOWED", at, message))
     return problems
+
+
+def _unusable_keys(config: JsonView) -> list[Problem]:
+    """Business keys where nobody would look for them: their waits would wait in vain."""
+    named = config.get("events")
+    message = "Business keys are found in the messages of a topic: a callback carries the wait's two ids."
+    return [
+        Problem("NOT_ALLOWED", f"/events/{number}/correlation", message)
+        for number, event in enumerate(named if isinstance(named, list) else [])
+        if isinstance(event, dict) and "correlation" in event and "topic" not in event
+    ]
 
 
 def places_of(config: JsonView, events: Iterable[str]) -> dict[str, str]:

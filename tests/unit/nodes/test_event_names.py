@@ -45,3 +45,10 @@ def test_no_event_s_data_goes_where_the_wait_s_own_results_go(name: str) -> None
 def test_whichever_event_comes_may_have_one_place() -> None:
     mapping = {"a": "same", "b": "same"}
     assert problems(events=callbacks("a", "b"), outputMapping=mapping, aggregationStrategy="any") == []
+
+
+def test_a_business_key_belongs_to_a_topic() -> None:
+    message = {"name": "paid", "source": "kafka", "topic": "paid", "correlation": "#{orderId}"}
+    assert problems(events=[message]) == []
+    callback = {"name": "sent", "source": "callback", "correlation": "#{orderId}"}
+    assert [at for at, _ in problems(events=[message, callback])] == ["/events/1/correlation"]

@@ -62,9 +62,8 @@ class Story:
         ]
         creates = True
         if candidates:
-            slot = min(candidates, key=lambda each: each.due)
-            siblings = [s for s in mine if s.made_by == slot.made_by and s.edge is slot.edge]
-            creates = all(s.status != "cleared" for s in siblings)
+            slot = min(candidates, key=self._precedence)
+            creates = self._is_first(slot)
             if slot.status == "fired":
                 self._bad(slot.edge.severity)
                 if not any(s.status == "fired" for s in mine if s is not slot):
@@ -81,6 +80,14 @@ class Story:
             self._alert(node, "ORDER_VIOLATION")
         if creates:
             self._expect(number, node, min(happened.event_time, happened.at))
+
+    def _precedence(self, slot: Slot) -> tuple[datetime, bool, bool, str]:
+        """Due first; at one moment what is in flight, then the rest of what has begun to come."""
+        return slot.due, slot.edge.optional, self._is_first(slot), slot.edge.source
+
+    def _is_first(self, slot: Slot) -> bool:
+        siblings = [s for s in self.slots if s.made_by == slot.made_by and s.edge is slot.edge]
+        return all(s.status != "cleared" for s in siblings)
 
     def _may_come_alone(self, node: str) -> bool:
         inbound = [edge for edge in self.graph.edges if edge.target == node]

@@ -19,6 +19,7 @@ EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 COMMANDS = "tests/contract/test_commands.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
+KEPT_RUNS = "tests/contract/test_kept_runs.py"
 LONG_AGO = "tests/contract/test_watched_long_ago.py"
 OWN = "tests/contract/test_own_executions.py"
 ALERTS = "tests/contract/test_alert_book.py"
@@ -844,9 +845,16 @@ MUTANTS = [
     Mutant(
         "an event that was there already",
         "store/watch_intake.py",
-        "    return {name: event for name, event in first.items() if name in new}\n",
-        "    return first\n",
+        "    return first if new is None else {",
+        "    return first if True else {",
         f"{TRADES} taken_once and sqlite",
+    ),
+    Mutant(
+        "a run that was not written after all",
+        "store/watch_rules.py",
+        "            batch.effects.then = partial(self._keep, batch)\n",
+        "            self._keep(batch)\n",
+        f"{KEPT_RUNS} rolled_back and sqlite",
     ),
     Mutant(
         "a miss that has fired already",
@@ -1006,8 +1014,8 @@ MUTANTS = [
     Mutant(
         "what somebody else has changed meanwhile",
         "store/sets.py",
-        "    if result.rowcount != len(rows):\n",
-        "    if result.rowcount > len(rows):\n",
+        "    if changes != len(rows):\n",
+        "    if changes > len(rows):\n",
         "tests/contract/test_arrivals_and_misses.py one_story and postgres",
     ),
     Mutant(

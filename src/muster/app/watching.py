@@ -25,6 +25,7 @@ from muster.store.message_letters import RejectedMessages
 from muster.store.positions import ConsumerPositions
 from muster.store.watch_due import DueExpectations
 from muster.store.watch_feed import EventFeed
+from muster.store.watch_kept import KeptRuns
 from muster.store.watch_presence import IngestPresence
 from muster.store.watch_rules import Rules
 from muster.store.watch_stages import AggregateStage, AlertStage
@@ -74,7 +75,8 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
         committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
         for committer in committers:
             stack.push_async_callback(committer.close)
-        rules = Rules(graphs, timedelta(days=settings.watch.event_retention_days))
+        at_hand = KeptRuns()
+        rules = Rules(graphs, timedelta(days=settings.watch.event_retention_days), at_hand)
         feed = EventFeed(database, committers, rules, stages, topics, wanted)
         due = DueExpectations(
             database,
@@ -85,6 +87,7 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
             wanted,
             timedelta(seconds=settings.watch.outage_grace),
             timedelta(seconds=settings.watch.abandon_after),
+            at_hand,
         )
         bounds = bounds_of(settings)
         most = settings.ingestion.max_concurrent_requests

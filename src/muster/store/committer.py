@@ -68,6 +68,16 @@ class Kind(Protocol[ItemIn, ResultOut]):
         ...
 
 
+class Effective:
+    """A result with something left to do in this process once it is committed, before anybody hears of it,
+    and before what was submitted later is written. What is rolled back never does it."""
+
+    __slots__ = ()
+
+    def take_effect(self) -> None:
+        raise NotImplementedError
+
+
 AnyKind: TypeAlias = Kind[Never, object]
 Observe: TypeAlias = Callable[[int, float], None]
 
@@ -250,6 +260,8 @@ class GroupCommitter:
             self._blame(writes, refused)
         else:
             for write, result in zip(writes, results, strict=True):
+                if isinstance(result, Effective):
+                    result.take_effect()
                 if not write.answer.done():  # done already: its caller has stopped waiting
                     write.answer.set_result(result)
         self._in_flight = []

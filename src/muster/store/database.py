@@ -283,6 +283,12 @@ class ThreadedDatabase:
 
 
 def _connected(engine: Engine, work: Work[T]) -> T:
+    for _ in range(1, MOST_ATTEMPTS):
+        try:
+            with _taken(engine.connect) as connection:
+                return work(connection)
+        except LookAgain:
+            pass  # what it went by was read before it began; now it has let go of that
     with _taken(engine.connect) as connection:
         return work(connection)
 

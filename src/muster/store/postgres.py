@@ -74,12 +74,12 @@ def run(
     try:
         texts = tuple(orjson.dumps(document).decode() for document in given)
         if any("\\u0000" in text for text in texts):
-            _find_unstorable(written, connection.dialect, None)
+            find_unstorable(written, connection.dialect, None)
         if is_alone(connection):
             return fetch(connection, statement, texts)
         result = connection.exec_driver_sql(statement, texts)
     except (DBAPIError, TypeError) as refused:
-        _find_unstorable(written, connection.dialect, refused)
+        find_unstorable(written, connection.dialect, refused)
         raise
     return result.all() if result.returns_rows else []
 
@@ -187,7 +187,7 @@ def _fragment(value: Any) -> orjson.Fragment:
     return orjson.Fragment(str(value) if type(value) is JsonText else json_text(value))
 
 
-def _find_unstorable(written: Sequence[Written], dialect: Dialect, refused: Exception | None) -> None:
+def find_unstorable(written: Sequence[Written], dialect: Dialect, refused: Exception | None) -> None:
     """Raise `Unstorable` if a value is what was refused."""
     for table, name, rows in ((table, name, rows) for table, names, rows in written for name in names):
         encode = encoder(table.c[name].type, dialect)

@@ -51,6 +51,15 @@ def update(connection: Connection, table: Table, names: Names, rows: Rows, key: 
     _run_each(connection, statement, _values(table, changed + key, rows, connection.dialect))
 
 
+def change(connection: Connection, table: Table, names: Names, rows: Rows, key: str, version: str) -> int:
+    """Give each row that is still of the version which the new row names its other columns, and the next
+    version; how many there were."""
+    changed = tuple(name for name in names if name not in (key, version))
+    statement = _changing(table, changed, key, version, connection.dialect)
+    values = _values(table, (*changed, key, version), rows, connection.dialect)
+    return connection.exec_driver_sql(statement, values if len(values) > 1 else values[0]).rowcount
+
+
 def among(
     connection: Connection, table: Table, key: str, wanted: Sequence[str], columns: Names
 ) -> Sequence[Row[Any]]:
@@ -113,6 +122,15 @@ def _updating(table: Table, changed: Names, key: Names, dialect: Dialect) -> str
     values = ", ".join(f"{quoted(dialect, [name])} = {place}" for name in changed)
     found = " AND ".join(f"{quoted(dialect, [name])} = {place}" for name in key)
     return f"UPDATE {dialect.identifier_preparer.format_table(table)} SET {values} WHERE {found}"
+
+
+@lru_cache(maxsize=64)
+def _changing(table: Table, changed: Names, key: str, version: str, dialect: Dialect) -> str:
+    place, next_one = _place(dialect), quoted(dialect, [version])
+    values = ", ".join(f"{quoted(dialect, [name])} = {place}" for name in changed)
+    same = f"{quoted(dialect, [key])} = {place} AND {next_one} = {place}"
+    name = dialect.identifier_preparer.format_table(table)
+    return f"UPDATE {name} SET {values}, {next_one} = {next_one} + 1 WHERE {same}"
 
 
 @lru_cache(maxsize=64)

@@ -7,13 +7,58 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import Connection, Dialect, Row, Select, Table, bindparam, select, text, tuple_
 from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.exc import IntegrityError
 
-from muster.store import postgres
+from muster.store import postgres, row_texts
+from muster.store.copying import copy
 from muster.store.database import LookAgain
-from muster.store.dialect import MOST_PARAMETERS, update_rows
+from muster.store.dialect import MOST_PARAMETERS, insert_new, insert_rows, update_rows
 
 Rows = Sequence[Mapping[str, object]]
 Names = tuple[str, ...]
+
+
+# So many are worth a statement that has to be read anew every time.
+COPIED = 20
+# After one that was in vain.
+TRIES_WITHOUT = 50
+
+
+def add_new(connection: Connection, table: Table, rows: Rows, key: Names | None = None) -> bool:
+    """Insert rows whose keys nobody is thought to have, in a transaction that is under way. With a `key`,
+    False says that somebody has one of them all the same, and nothing more can be done in it; without one,
+    that is an error."""
+    if connection.dialect.name != "postgresql" or len(rows) < COPIED:
+        if key is None:
+            insert_rows(connection, table, rows)
+            return True
+        return len(insert_new(connection, table, rows, key)) == len(rows)
+    try:
+        copy(connection, table, rows)
+    except IntegrityError:
+        if key is None:
+            raise
+        return False
+    return True
+
+
+def add_others(connection: Connection, table: Table, rows: Rows, key: Names) -> set[tuple[Any, ...]] | None:
+    """Insert the rows whose `key` nobody has, and say which: their keys; None: all of them. It is quickest
+    where nobody has any."""
+    if connection.dialect.name != "postgresql" or len(rows) < COPIED:
+        return insert_new(connection, table, rows, key)
+    place = f"muster.in_vain.{table.name}"
+    if without := connection.info.get(place, 0):
+        connection.info[place] = without - 1
+        return insert_new(connection, table, rows, key)
+    try:
+        with connection.begin_nested():
+            copy(connection, table, rows)
+    except IntegrityError:
+        # Where some come again there will be more of them.
+        connection.info[place] = TRIES_WITHOUT
+        return insert_new(connection, table, rows, key)
+    return None
 
 
 def add_up(connection: Connection, table: Table, rows: Rows, key: Names) -> None:
@@ -83,19 +128,30 @@ def _last(table: Table, key: Names, order: str, dialect: Dialect) -> str:
     return f"SELECT found.* FROM {postgres.record(table, key, dialect)} CROSS JOIN LATERAL ({one}) AS found"
 
 
+def finds_out(connection: Connection) -> bool:
+    """Whether `change_held` finds out by itself that somebody else has changed a row, so that it may have
+    been read however long ago. (On MariaDB a row is held from when it was read.)"""
+    return connection.dialect.name != "mariadb"
+
+
 def change_held(connection: Connection, table: Table, rows: Rows, key: str, version: str) -> None:
     """Give each row that was held, and is as it was then, the new row's other columns, and the next version.
     Raises `LookAgain` if somebody else has changed one."""
     if not rows:
         return
-    if connection.dialect.name != "postgresql":
-        changed = [{**row, version: cast("int", row[version]) + 1} for row in rows]
-        update_rows(connection, table, changed, (key,))
-        return
     names, dialect = tuple(rows[0]), connection.dialect
-    document = orjson.dumps(postgres.documents(table, names, rows, dialect)).decode()
-    result = connection.exec_driver_sql(_change(table, names, key, version, dialect), (document,))
-    if result.rowcount != len(rows):
+    match dialect.name:
+        case "mariadb":
+            changed = [{**row, version: cast("int", row[version]) + 1} for row in rows]
+            update_rows(connection, table, changed, (key,))
+            return
+        case "sqlite":
+            changes = row_texts.change(connection, table, names, rows, key, version)
+        case _:
+            document = orjson.dumps(postgres.documents(table, names, rows, dialect)).decode()
+            statement = _change(table, names, key, version, dialect)
+            changes = connection.exec_driver_sql(statement, (document,)).rowcount
+    if changes != len(rows):
         raise LookAgain("somebody else has changed what was read")
 
 
@@ -106,6 +162,35 @@ def _change(table: Table, names: Names, key: str, version: str, dialect: Dialect
     same = f"{table.name}.{key} = new.{key} AND {table.name}.{version} = new.{version}"
     new = postgres.record(table, names, dialect)
     return f"UPDATE {table.name} SET {', '.join([*values, next_one])} FROM {new} WHERE {same}"
+
+
+def lock_free(connection: Connection, table: Table, key: str, wanted: Sequence[int]) -> Sequence[Row[Any]]:
+    """Lock the rows that have these keys, in the order given; those that somebody else holds are passed
+    over."""
+    if not wanted:
+        return []
+    if connection.dialect.name == "postgresql":
+        numbers = orjson.dumps(list(wanted)).decode()
+        return connection.exec_driver_sql(_free(table, key), (numbers,)).all()
+    found: list[Row[Any]] = []
+    for start in range(0, len(wanted), MOST_PARAMETERS):
+        part = wanted[start : start + MOST_PARAMETERS]
+        found += connection.execute(_any_free(table, key), {"wanted": part}).all()
+    return found
+
+
+@lru_cache(maxsize=64)
+def _any_free(table: Table, key: str) -> Select[Any]:
+    found = select(table).where(table.c[key].in_(bindparam("wanted", expanding=True)))
+    return found.order_by(table.c[key]).with_for_update(skip_locked=True)
+
+
+@lru_cache(maxsize=64)
+def _free(table: Table, key: str) -> str:
+    # A look for each key, as above. Not by `IN`: it may read the whole table in the order that is asked for.
+    one = f"SELECT * FROM {table.name} WHERE {key} = wanted.id::bigint FOR UPDATE SKIP LOCKED"
+    numbers = "json_array_elements_text($1::text::json) AS wanted (id)"
+    return f"SELECT found.* FROM {numbers} CROSS JOIN LATERAL ({one}) AS found"
 
 
 def rows_of(

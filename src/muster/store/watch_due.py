@@ -7,7 +7,7 @@ again.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,9 +19,11 @@ from muster.model.watching import AlertReason, Expectation, ExpectationStatus, R
 from muster.store.database import Database
 from muster.store.dialect import now
 from muster.store.outbox import add_messages
+from muster.store.sets import lock_free
 from muster.store.tables import expectation, workflow_execution, workflow_run
 from muster.store.watch_alerts import write_alerts
 from muster.store.watch_counts import Tally
+from muster.store.watch_kept import KeptRuns
 from muster.store.watch_presence import read_presence
 from muster.store.watch_runs import change_expectations, change_runs, with_expectations
 from muster.store.watch_starts import has_begun
@@ -45,12 +47,6 @@ X = workflow_execution.c
 # Spelled out, so that the index of what is not cleared is recognised.
 PENDING = E.status == literal_column("'pending'")
 MISSED = and_(E.status == literal_column("'fired'"), E.abandoned_at.is_(None))
-_FREE = (
-    select(workflow_run)
-    .where(R.id.in_(bindparam("ids", expanding=True)))
-    .order_by(R.workflow_version_id, R.correlation_key, R.run_no)
-    .with_for_update(skip_locked=True)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,8 @@ class DueExpectations:
     wanted: Callable[[], Collection[str]]
     grace: timedelta
     abandon_after: timedelta
+    # Runs that are kept for the next event: not those that a miss has changed.
+    at_hand: KeptRuns = field(default_factory=KeptRuns)
 
     async def fire(self, most: int) -> int:
         """Let so many fire at most that are due; how many did."""
@@ -154,8 +152,7 @@ def _locked(connection: Connection, chosen: ColumnElement[bool], most: int) -> l
     ids = sorted(set(connection.scalars(found)))
     if not ids:
         return []
-    rows: Sequence[Row[Any]] = connection.execute(_FREE, {"ids": ids}).all()
-    return with_expectations(connection, rows)
+    return with_expectations(connection, lock_free(connection, workflow_run, "id", ids))
 
 
 def _not_held(held_back: Held | None) -> list[ColumnElement[bool]]:
@@ -237,6 +234,7 @@ class _Report:
             self._post.add(topics.triggered, trigger.dedupe_key, told, tenant, "missed", each.id)
 
     def write(self, connection: Connection) -> None:
+        self._due.at_hand.forget(self._runs.values())
         change_runs(connection, self._runs.values())
         change_expectations(connection, self.changed, self._owner)
         if Stage.ALERT in self._due.stages:

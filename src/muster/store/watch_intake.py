@@ -1,17 +1,17 @@
 """Taking events in: each once, with all that follows from it, in one transaction for many."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
 from muster.model.watching import Event
-from muster.store.committer import Locks
-from muster.store.dialect import insert_new
+from muster.store.committer import Effective, Locks
 from muster.store.outbox import add_messages
+from muster.store.sets import add_others
 from muster.store.tables import event_raw
 from muster.store.watch_alerts import write_alerts
-from muster.store.watch_rules import EXPECTATION_IDS, RUN_IDS, Block, Numbers, Rules
+from muster.store.watch_rules import EXPECTATION_IDS, RUN_IDS, Block, Effects, Numbers, Rules
 from muster.watch.messages import normalized
 from muster.watch.posting import Post, TopicNames
 from muster.watch.stages import Stage
@@ -29,12 +29,17 @@ class Intake:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Effective):
     """Which of the events were there already; how many concern no workflow, of all that were written
-    together."""
+    together. `then` is what is left to do once that is committed."""
 
     duplicates: tuple[bool, ...]
     unmatched: int = 0
+    then: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+
+    def take_effect(self) -> None:
+        if self.then is not None:
+            self.then()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +69,15 @@ class Taking:
                 named = (event.source_system, event.event_id)
                 at = (self.topics.normalized, event.correlation_key)
                 post.add(*at, told, event.institute_id, *named, trace=event.trace)
-        unmatched = self._evaluate(connection, list(fresh.values()), items, post)
+        effects = self._evaluate(connection, list(fresh.values()), items, post)
         add_messages(connection, post.messages)
-        return _answers(items, fresh, unmatched)
+        return _answers(items, fresh, effects)
 
     def _evaluate(
         self, connection: Connection, fresh: Sequence[Event], items: Sequence[Intake], post: Post
-    ) -> int:
+    ) -> Effects:
         if Stage.RULE not in self.stages:
-            return 0
+            return Effects()
         effects = self.rules.apply(
             connection,
             fresh,
@@ -85,7 +90,7 @@ class Taking:
             write_alerts(connection, effects.steps)
         if Stage.AGGREGATE in self.stages:
             effects.tally.write(connection)
-        return effects.unmatched
+        return effects
 
 
 Name = tuple[str, str, str]
@@ -98,8 +103,8 @@ def _name(event: Event) -> Name:
 def _keep(connection: Connection, events: Sequence[Event]) -> dict[Name, Event]:
     """Write those that nobody has sent before, and say which, in their order."""
     first = _first(events)
-    new = insert_new(connection, event_raw, [row_of(event) for event in first.values()], KEY)
-    return {name: event for name, event in first.items() if name in new}
+    new = add_others(connection, event_raw, [row_of(event) for event in first.values()], KEY)
+    return first if new is None else {name: event for name, event in first.items() if name in new}
 
 
 def _first(events: Sequence[Event]) -> dict[Name, Event]:
@@ -126,12 +131,10 @@ def row_of(event: Event) -> dict[str, object]:
     }
 
 
-def _answers(items: Sequence[Intake], fresh: Mapping[Name, Event], unmatched: int) -> list[Taken]:
+def _answers(items: Sequence[Intake], fresh: Mapping[Name, Event], effects: Effects) -> list[Taken]:
     """Of several with one name the first is new, unless it was there before."""
     kept = {id(event) for event in fresh.values()}
-    answers = []
-    for item in items:
-        duplicates = tuple(id(event) not in kept for event in item.events)
-        answers.append(Taken(duplicates, unmatched))
-        unmatched = 0  # told once
+    answers = [Taken(tuple(id(event) not in kept for event in item.events)) for item in items]
+    # What they did together is told once.
+    answers[0] = replace(answers[0], unmatched=effects.unmatched, then=effects.then)
     return answers

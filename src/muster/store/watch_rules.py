@@ -1,21 +1,25 @@
 """The rules, for a batch: runs are read in one go, events applied in order, and all that they did written."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, select, tuple_
 
 from muster.model.watching import Event, Expectation, Run, WatchedGraph
-from muster.store.dialect import insert_new, insert_rows
+from muster.store.database import LookAgain
+from muster.store.dialect import insert_new
+from muster.store.sets import add_new, finds_out
 from muster.store.tables import event_occurrence, stage_group
 from muster.store.types import JsonText, json_text
 from muster.store.watch_counts import Tally
 from muster.store.watch_ids import reserve
+from muster.store.watch_kept import KeptRuns, Place
 from muster.store.watch_runs import (
-    Place,
+    FIRST_SEQ,
     add_expectations,
     add_runs,
     change_expectations,
@@ -75,13 +79,19 @@ class Effects:
     tally: Tally = field(default_factory=Tally)
     steps: dict[str, list[Step]] = field(default_factory=lambda: defaultdict(list))
     unmatched: int = 0
+    # What is left to do once all of it is committed.
+    then: Callable[[], None] | None = None
 
 
 class Rules:
-    """`kept_for`: so long after it came an event is known to have come."""
+    """`kept_for`: so long after it came an event is known to have come. `at_hand` are runs that need not be
+    read."""
 
-    def __init__(self, graphs: WatchedGraphs, kept_for: timedelta = timedelta.max) -> None:
+    def __init__(
+        self, graphs: WatchedGraphs, kept_for: timedelta = timedelta.max, at_hand: KeptRuns | None = None
+    ) -> None:
         self._graphs, self._kept_for = graphs, kept_for
+        self._at_hand = KeptRuns() if at_hand is None else at_hand
         # Groups that are known to be written.
         self._groups: set[tuple[int, str]] = set()
 
@@ -103,15 +113,27 @@ class Rules:
             (event, [*meant(event, concerns.get(event.event_type, ())), *self._ours(event, own)])
             for event in events
         ]
-        latest = hold_latest(connection, _places(wanted))
+        places = _places(wanted)
+        at_hand = self._at_hand.take(places) if finds_out(connection) else {}
+        latest = hold_latest(connection, [place for place in places if place not in at_hand]) | at_hand
         before = latest.values() if not is_new else self._from_before(events, latest.values())
         seen = _seen(connection, events, before)
         batch = _Batch(self._graphs, latest, seen, run_ids, expectation_ids, post)
         for event, workflows in wanted:
             batch.take(event, workflows)
-        batch.write(connection)
+        try:
+            batch.write(connection)
+        except LookAgain:
+            if at_hand:
+                self._at_hand.distrust()
+            raise
         self._write_groups(connection, batch.begun)
+        if finds_out(connection):
+            batch.effects.then = partial(self._keep, batch)
         return batch.effects
+
+    def _keep(self, batch: "_Batch") -> None:
+        self._at_hand.give_back(batch.written())
 
     def _from_before(self, events: Sequence[Event], runs: Iterable[Run]) -> list[Run]:
         """Runs that may have had an event which comes as new: it may have been forgotten since."""
@@ -266,11 +288,19 @@ class _Batch:
             key = f"{run.version_id}:{outcome.node}:{run.correlation_key}"
             self.effects.steps[key].append(Settled(key, outcome.at))
 
+    def written(self) -> Iterator[Run]:
+        """Runs as they are once this is committed."""
+        begun = {run.id for run in self.begun}
+        for run in self._touched.values():
+            run.seq = FIRST_SEQ if run.id in begun else run.seq + 1
+            yield run
+
     def write(self, connection: Connection) -> None:
         add_runs(connection, self.begun)
         begun = {run.id for run in self.begun}
         change_runs(connection, [run for run in self._touched.values() if run.id not in begun])
-        insert_rows(connection, event_occurrence, self._occurrences)
+        if self._occurrences:
+            add_new(connection, event_occurrence, self._occurrences)
         add_expectations(connection, self._created)
         created = {each.id for each in self._created}
         change_expectations(connection, [each for each in self._changed.values() if each.id not in created])

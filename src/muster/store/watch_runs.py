@@ -8,14 +8,13 @@ from sqlalchemy import Connection, Row
 from muster.model.json import JsonObject
 from muster.model.watching import Expectation, ExpectationStatus, Run, Severity
 from muster.store.database import LookAgain
-from muster.store.dialect import insert_new, insert_rows, update_rows
-from muster.store.sets import change_held, hold_last, rows_of
+from muster.store.dialect import update_rows
+from muster.store.sets import add_new, change_held, hold_last, rows_of
 from muster.store.tables import expectation, workflow_run
-
-# A version and a correlation key.
-Place = tuple[int, str]
+from muster.store.watch_kept import Place
 
 RUN_KEY = ("workflow_version_id", "correlation_key", "run_no")
+FIRST_SEQ = 1
 NOT_CLEARED = "status <> 'cleared'"
 # Asking the types themselves takes several times as long, and every event reads some.
 SEVERITIES = {each.value: each for each in Severity}
@@ -24,7 +23,7 @@ STATUSES = {each.value: each for each in ExpectationStatus}
 
 def hold_latest(connection: Connection, places: Sequence[Place]) -> dict[Place, Run]:
     """The latest run at each of these places, if there is one. If somebody changes it, or what it expects,
-    meanwhile, `change_runs` says so: it comes before all else that is written about it."""
+    meanwhile, `change_runs` says so: it comes before what is written about it."""
     rows = hold_last(connection, workflow_run, RUN_KEY[:2], places, "run_no")
     return {(run.version_id, run.correlation_key): run for run in with_expectations(connection, rows)}
 
@@ -81,7 +80,7 @@ def expectation_of(row: Row[Any]) -> Expectation:
 def add_runs(connection: Connection, runs: Sequence[Run]) -> None:
     """Raises `LookAgain` if somebody else has begun one of them meanwhile."""
     rows = [_new_row(run) for run in sorted(runs, key=lambda run: (run.version_id, run.correlation_key))]
-    if len(insert_new(connection, workflow_run, rows, RUN_KEY)) < len(rows):
+    if rows and not add_new(connection, workflow_run, rows, RUN_KEY):
         raise LookAgain("another has begun a run of the same key")
 
 
@@ -95,7 +94,7 @@ def change_runs(connection: Connection, runs: Iterable[Run]) -> None:
 def _new_row(run: Run) -> dict[str, object]:
     return {
         **_changes(run),
-        "seq": 1,
+        "seq": FIRST_SEQ,
         "workflow_version_id": run.version_id,
         "correlation_key": run.correlation_key,
         "run_no": run.number,
@@ -142,7 +141,8 @@ def add_expectations(connection: Connection, created: Sequence[Expectation]) -> 
         }
         for each in created
     ]
-    insert_rows(connection, expectation, rows)
+    if rows:
+        add_new(connection, expectation, rows)
 
 
 def change_expectations(

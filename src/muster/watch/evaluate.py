@@ -109,11 +109,19 @@ def _in_flight(node: str, met: Sequence[Expectation], expected: Sequence[Expecte
 
 def _met(run: Run, node: WatchedNode) -> tuple[Expectation, ...]:
     """The one that an event of a node meets: what is pending before what was missed, and of either what was
-    due first. At a node that joins, all of them."""
+    due first. At a node that joins, all of them.
+
+    Of those that are due at one moment, what is in flight; then the rest of what has begun to come. What is
+    alike in all of that does the same. (Ids tell nothing: they are not given in the order of events.)
+    """
     there = [each for each in run.expectations if each.target == node.key]
     if node.joins or not there:
         return tuple(there)
-    return (min(there, key=lambda each: (each.status is FIRED, each.due_at, each.id)),)
+    return (min(there, key=_precedence),)
+
+
+def _precedence(each: Expectation) -> tuple[bool, datetime, bool, bool, str, int]:
+    return each.status is FIRED, each.due_at, each.optional, each.leads, each.source, each.id
 
 
 def _missing(run: Run, node: str, but: Collection[Expectation]) -> bool:

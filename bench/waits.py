@@ -1,12 +1,14 @@
 """Executions parked on events, then one event each: by callback and by Kafka, beside DBOS in the same run.
 
-    python bench/waits.py [--parked 10000] [--rate 500] [--seconds 10] [--by callback,kafka] [--no-dbos]
+    python bench/waits.py [--parked 10000] [--rate 500] [--seconds 10] [--by callback,kafka] [--dbos 1000]
 
 Each execution waits for one event and then does a last node; resumed is when that node began. Events come all
 at once, for the rate, and then at a steady one, for how long each takes. Besides it prints what the server's
 process spent on each, since a machine that is shared tells more by that, and by how much it grew for each
-parked wait. DBOS's workflows receive what is sent to them. PostgreSQL is at TEST_POSTGRES_URL, and Kafka at
-TEST_KAFKA_BOOTSTRAP, or those that `scripts/services.py` starts.
+parked wait. DBOS's workflows receive what is sent to them; 10,000 of them it does not bear (its pool of
+connections runs out after ten minutes), so there are fewer, and the more there are the slower it is.
+PostgreSQL is at TEST_POSTGRES_URL, and Kafka at TEST_KAFKA_BOOTSTRAP, or those that `scripts/services.py`
+starts.
 """
 
 import argparse
@@ -40,7 +42,6 @@ CLIENTS = 64
 PARTITIONS = 8
 PARKED_TOGETHER = 500
 WARM = 1_000
-DBOS_BEARS = 1_000
 CALLBACK = "/api/internal/callbacks/external-service"
 OPEN = "SELECT execution_id, correlation_id FROM execution_wait_states WHERE status = 'waiting'"
 UNFINISHED = "SELECT count(*) FROM workflow_execution WHERE completed_at IS NULL"
@@ -222,7 +223,7 @@ async def compare(waiting: Waiting, by: str, options: argparse.Namespace) -> Non
 
 
 async def beside_dbos(server_url: str, count: int) -> None:
-    """With no more than DBOS bears: its workflows wait in the memory of one process."""
+    """So many on DBOS, whose workflows wait in the memory of one process."""
     pipe = asyncio.subprocess.PIPE
     async with fresh(server_url) as url:
         process = await asyncio.create_subprocess_exec(
@@ -258,8 +259,8 @@ async def run(options: argparse.Namespace) -> None:
     async with postgres_database() as url:
         for by in options.by.split(","):
             await measure(by, url, options)
-        if not options.no_dbos:
-            await beside_dbos(url, DBOS_BEARS)
+        for count in options.dbos:
+            await beside_dbos(url, count)
 
 
 def main() -> None:
@@ -269,9 +270,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--by", default="callback,kafka")
     parser.add_argument("--under", default="", help="a command that runs the server: a profiler, say")
-    parser.add_argument("--no-dbos", action="store_true", help="Muster alone")
+    parser.add_argument("--dbos", default="1000,5000", help="how many waits on DBOS, in turns; empty: none")
     options = parser.parse_args()
-    if not options.no_dbos and not DBOS_PYTHON.exists():
+    options.dbos = [int(count) for count in options.dbos.split(",") if count]
+    if options.dbos and not DBOS_PYTHON.exists():
         sys.exit("DBOS is not installed: make .venv-dbos/.done")
     uvloop.run(run(options))
 

@@ -71,13 +71,39 @@ RESUMED = {
 TAKEN_OVER = {**TAKEN, "takeovers": E.takeovers + 1}
 
 
+# What an owner is given, without what it has no use for: what an execution began with may be as large as all
+# that it knows.
+OWNED = (
+    E.id,
+    E.workflow_id,
+    E.workflow_version_id,
+    E.institute_id,
+    E.trigger_id,
+    E.parent_execution_id,
+    E.depth,
+    E.trace_parent,
+    E.status,
+    E.context,
+    E.state,
+    E.output,
+    E.aside,
+    E.checkpoint_seq,
+    E.owner,
+    E.fence,
+    E.untouched_fence,
+    E.takeovers,
+    E.started_at,
+    E.updated_at,
+)
+
+
 def _chosen(wanted: ColumnElement[bool], order: ColumnElement[Any]) -> Select[Any]:
     """In the order of what chooses them: the longest due first, and along that column's index."""
     return select(E.id).where(wanted).order_by(order, E.id).limit(bindparam("most"))
 
 
 def _claim(chosen: Select[Any], values: Mapping[str, object]) -> Claim:
-    return Claim(workflow_execution, chosen, values, list(E))
+    return Claim(workflow_execution, chosen, values, OWNED)
 
 
 # Said so that no index but that of the times seems to help, and that most rows seem to fulfil it: with what

@@ -10,16 +10,15 @@ from sqlalchemy import ColumnElement, Connection, bindparam, case, null, select,
 from muster.engine.owned import OwnedExecution, StoredCheckpoint
 from muster.model.aside import with_asides
 from muster.model.json import JsonObject
-from muster.store.claims import DUE, take
+from muster.store.claims import DUE, OWNED, take
 from muster.store.tables import workflow_execution
 
 E = workflow_execution.c
 LARGE = ("context", "state", "aside")
-NOT_ASKED = ("output", "given", "given_aside", "tags", "error_message")
 
 
 def _light(column: ColumnElement[Any], name: str) -> ColumnElement[Any]:
-    if name in NOT_ASKED:
+    if name == "output":
         return type_coerce(null(), column.type).label(name)
     if name not in LARGE:
         return column
@@ -27,7 +26,7 @@ def _light(column: ColumnElement[Any], name: str) -> ColumnElement[Any]:
     return type_coerce(case((E.checkpoint_seq > 0, null()), else_=column), column.type).label(name)
 
 
-DUE_LIGHTLY = DUE.giving([_light(column, str(column.name)) for column in E])
+DUE_LIGHTLY = DUE.giving([_light(column, str(column.name)) for column in OWNED])
 CHECKPOINTS = select(E.id, E.context, E.state, E.aside).where(E.id.in_(bindparam("ids", expanding=True)))
 
 

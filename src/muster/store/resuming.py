@@ -16,7 +16,7 @@ from muster.engine.taker import Taker
 from muster.kit.clock import passed
 from muster.store.among import Among
 from muster.store.answers import Answer, keep, make_due, signals_of_answers
-from muster.store.claims import MAY_BE_TAKEN, RESUMED, UNOWNED, E, take
+from muster.store.claims import MAY_BE_TAKEN, OWNED, RESUMED, UNOWNED, E, take
 from muster.store.committer import TROUBLE, GroupCommitter, Kind, Locks
 from muster.store.dialect import Claim
 from muster.store.event_receiving import receive_all
@@ -24,9 +24,7 @@ from muster.store.tables import workflow_execution
 
 ANSWERED = Among(
     E.id,
-    lambda these: Claim(
-        workflow_execution, select(E.id).where(these, UNOWNED, MAY_BE_TAKEN), RESUMED, list(E)
-    ),
+    lambda these: Claim(workflow_execution, select(E.id).where(these, UNOWNED, MAY_BE_TAKEN), RESUMED, OWNED),
 )
 
 

@@ -20,6 +20,7 @@ COMMANDS = "tests/contract/test_commands.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
 KEPT_RUNS = "tests/contract/test_kept_runs.py"
+SETTLED = "tests/contract/test_settled_alerts.py"
 LONG_AGO = "tests/contract/test_watched_long_ago.py"
 OWN = "tests/contract/test_own_executions.py"
 ALERTS = "tests/contract/test_alert_book.py"
@@ -848,6 +849,13 @@ MUTANTS = [
         "    return first if new is None else {",
         "    return first if True else {",
         f"{TRADES} taken_once and sqlite",
+    ),
+    Mutant(
+        "what was missed once more, where alerts are looked at from afar",
+        "store/watch_settling.py",
+        "        or_(is_missing, lacks.c.fired_at > came.c.cleared_at),\n",
+        "        is_missing,\n",
+        f"{SETTLED} missed_again and sqlite",
     ),
     Mutant(
         "a run that was not written after all",

@@ -109,7 +109,24 @@ async def test_stages_in_houses_of_their_own_come_to_the_same(
         await comes_to_the_same(database)
         rows = await database.read(lambda connection: connection.execute(select(event_raw.c.id)).all())
         assert len(rows) == len(given)
+        await late_arrivals_resolve(houses[0], database)
         await database.close()
+
+
+async def late_arrivals_resolve(house: House, database: Database) -> None:
+    """Who opens alerts hears of no arrivals, and resolves them all the same."""
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(house.api), base_url="http://127.0.0.1"
+    ) as client:
+        late = [event("SYS2_VERIFIED", "TR3") for _ in range(2)]
+        assert (await client.post("/ingest", json=late)).status_code == 202
+
+    async def is_resolved() -> bool:
+        chosen = select(alert.c.state).where(alert.c.correlation_key == "TR3")
+        states = await database.read(lambda connection: connection.scalars(chosen).all())
+        return states == ["resolved"]
+
+    await until(is_resolved, every=0.1)
 
 
 def _of(stages: str, url: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from muster.store.watch_feed import EventFeed
 from muster.store.watch_kept import KeptRuns
 from muster.store.watch_presence import IngestPresence
 from muster.store.watch_rules import Rules
+from muster.store.watch_settling import SettledAlerts
 from muster.store.watch_stages import AggregateStage, AlertStage
 from muster.store.watch_standing import WatchStanding
 from muster.store.watch_starts import ExpectedStarts
@@ -45,6 +46,8 @@ ABANDON_EVERY = 60.0
 LOOK_AGAIN = 1.0
 LOOK_FOR_STARTS, LOOK_FOR_FIRST = 5.0, 10.0
 STARTS_AT_ONCE = 100
+SETTLED_AT_ONCE = 1_000
+SETTLE_MORE, SETTLE_AGAIN = 0.2, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,8 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
             await stack.enter_async_context(_expecting(ground, ExpectedStarts(database, graphs, stages)))
+        if _begins(Stage.ALERT, Stage.RULE, stages):
+            await stack.enter_async_context(_settling(SettledAlerts(database)))
         gauges = StandingGauges(WatchStanding(database), ground.registry)
         for loop in (*keeping(ground, stages, _loop), _loop("what is expected", gauges.measure)):
             await stack.enter_async_context(_running(loop))
@@ -281,6 +286,17 @@ async def _firing(ground: Ground, due: DueExpectations, metrics: WatchMetrics) -
         return 0.0 if abandoned else ABANDON_EVERY
 
     async with _while_near(ground, Sight.MISSES, fire, pause), _looping("abandoned misses", abandon):
+        yield
+
+
+@asynccontextmanager
+async def _settling(alerts: SettledAlerts) -> AsyncIterator[None]:
+    """Resolve alerts whose event has come, until the end of the block."""
+
+    async def look() -> float:
+        return SETTLE_MORE if await alerts.look(SETTLED_AT_ONCE) else SETTLE_AGAIN
+
+    async with _looping("alerts that resolve", look):
         yield
 
 

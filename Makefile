@@ -132,7 +132,7 @@ torture: .venv/.dev  ## 10,000 executions while real instances are killed, froze
 
 publishing: .venv/.dev  ## 50,000 messages of the outbox while publishers are killed and frozen: MESSAGES= SEED=
 	@PUBLISHING_MESSAGES=$(or $(MESSAGES),50000) PUBLISHING_SEED=$(or $(SEED),1) \
-	  scripts/test -n 0 -s tests/fault/test_publishing_torture.py
+	  scripts/test -n 0 -s -o faulthandler_timeout=7200 tests/fault/test_publishing_torture.py
 
 moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= EVERY= REDIS=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \

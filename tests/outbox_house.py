@@ -193,8 +193,8 @@ class AroundStreams:
         )
         return found
 
-    async def mark(self, held: Held, published: int) -> None:
-        await self._around("mark", lambda: self._inner.mark(held, published))
+    async def mark(self, held: Held, after: int, published: int) -> None:
+        await self._around("mark", lambda: self._inner.mark(held, after, published))
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
         await self._around("refuse", lambda: self._inner.refuse(held, reasons))

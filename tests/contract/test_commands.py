@@ -146,7 +146,7 @@ async def test_time_counts_from_when_the_bus_has_the_command(house: Commanding) 
     await house.settle()
     assert await house.status(execution) == "WAITING", "it was not even sent"
     await house.publish(execution)
-    await house.pass_time(seconds=299)
+    await house.pass_time(seconds=240)
     await house.settle()
     assert await house.status(execution) == "WAITING"
     await house.run_out()

@@ -101,9 +101,10 @@ class KafkaChannel:
         reports = Reports()
         producer.begin_transaction()
         try:
+            # First: the client asks for its partition and for those of the others together, then.
+            _produce_marker(producer, self._markers, self._name, batch[-1].seq, reports)
             for queued in wanted:
                 _produce(producer, queued, reports)
-            _produce_marker(producer, self._markers, self._name, batch[-1].seq, reports)
             _commit(producer, reports)
         except Aborting as aborting:
             # Only once it is confirmed that nothing of it is there, it may be sent again.

@@ -119,9 +119,9 @@ class OutboxStreams(Protocol):
         lease. Raises `Overtaken`."""
         ...
 
-    async def mark(self, held: Held, published: int) -> None:
-        """Mark all up to `published` that is not marked yet, and tell those who wait for that, once. It is
-        true whoever says so: no fence is needed."""
+    async def mark(self, held: Held, after: int, published: int) -> None:
+        """Mark all up to `published` that is not marked yet, and tell those who wait for that, once. All up
+        to `after` is. It is true whoever says so: no fence is needed."""
         ...
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:

@@ -225,7 +225,7 @@ class StreamPublisher:
     async def _mark_sent(self, tenure: Tenure) -> None:
         while tenure.marked < tenure.last:
             last = tenure.last
-            await self._streams.mark(tenure.held, last)
+            await self._streams.mark(tenure.held, tenure.marked, last)
             tenure.marked = last
             await asyncio.sleep(QUIET)
 

@@ -103,11 +103,10 @@ class ReplyMessages:
     ) -> None:
         self._replies, self._schemas, self._observer = replies, schemas, observer
         self._look_now = look_now
+        self._topics: Mapping[str, Sequence[ReplyTopic]] = {}
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
-        topics: dict[str, list[ReplyTopic]] = {}
-        for known in await self._replies.topics():
-            topics.setdefault(known.topic, []).append(known)
+        topics = await self._topics_of(batch.messages)
         wanted = [message for message in batch.messages if _may_be_a_reply(message, topics)]
         named = [(message, await self._correlation(message, topics[message.topic])) for message in wanted]
         expecting = await self._replies.expecting({name for _, name in named if name is not None})
@@ -121,7 +120,23 @@ class ReplyMessages:
 
     async def topics(self) -> Collection[str]:
         """The topics that messages are wanted from. Raises `NotWritten`."""
-        return {each.topic for each in await self._replies.topics()}
+        return (await self._look_for_topics()).keys()
+
+    async def _topics_of(self, messages: Sequence[Message]) -> Mapping[str, Sequence[ReplyTopic]]:
+        """What is known of the topics of these. It is read anew where that could make a difference: more
+        topics, more fields and earlier beginnings may have come, and nothing ever goes."""
+        settled = all(
+            message.header(CORRELATION_ID) is not None and _may_be_a_reply(message, self._topics)
+            for message in messages
+        )
+        return self._topics if settled else await self._look_for_topics()
+
+    async def _look_for_topics(self) -> Mapping[str, Sequence[ReplyTopic]]:
+        topics: dict[str, list[ReplyTopic]] = {}
+        for known in await self._replies.topics():
+            topics.setdefault(known.topic, []).append(known)
+        self._topics = topics
+        return topics
 
     async def _correlation(self, message: Message, topics: Sequence[ReplyTopic]) -> str | None:
         """The correlation id in its headers, else in its value; None: it has none."""

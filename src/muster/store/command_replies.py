@@ -26,17 +26,25 @@ from muster.engine.taker import Taker
 from muster.engine.tracing import Waiter
 from muster.model.json import JsonObject
 from muster.nodes.command_replies import Expecting, ReplyTopic
+from muster.store.among import Among, run_among
 from muster.store.answers import Answer
 from muster.store.commands import K, answer_of
 from muster.store.committer import TROUBLE, GroupCommitter, Locks
-from muster.store.database import Database
-from muster.store.dialect import now, update_rows
-from muster.store.lock_order import lock_reached
+from muster.store.database import CLOCK, Database
+from muster.store.dialect import now, update_rows, utc_now
+from muster.store.limits import QUEUED
+from muster.store.lock_order import lock_begun, lock_reached
 from muster.store.resuming import HandingOver, all_written, resume
-from muster.store.tables import ID_LENGTH, reply_topic, workflow_kafka_commands
+from muster.store.tables import ID_LENGTH, reply_topic, workflow_execution, workflow_kafka_commands
 from muster.store.types import is_storable
 
-HELD: Select[Any] = select(
+E = workflow_execution.c
+FOUND: Select[Any] = select(K.workflow_instance_id, E.status, E.trace_parent).outerjoin(
+    workflow_execution, E.id == K.workflow_instance_id
+)
+# Made once, for any number of replies: to make a statement takes longer than to run it.
+BY_CORRELATION = Among(K.correlation_id, lambda named: FOUND.where(named))
+COLUMNS = (
     K.id,
     K.workflow_instance_id,
     K.step_id,
@@ -50,6 +58,13 @@ HELD: Select[Any] = select(
     K.completed_at,
     K.status,
     K.error_message,
+)
+HELD = Among(
+    K.correlation_id,
+    lambda named: select(*COLUMNS, utc_now().label("clock")).where(named).order_by(K.id).with_for_update(),
+)
+EXPECTING = Among(
+    K.correlation_id, lambda named: select(K.correlation_id, K.reply_topic, K.reply_schema).where(named)
 )
 
 
@@ -125,14 +140,18 @@ def _stored(reception: Reception, held: _Held | None, owned: dict[str, OwnedExec
 def _locked(connection: Connection, correlations: Collection[str]) -> dict[str, _Held]:
     """The commands, by their correlation ids, with their executions locked. They are read with a lock as
     well: a database may have begun to look before somebody else's change was there."""
-    wanted = K.correlation_id.in_(sorted(correlations))
-    found = set(connection.scalars(select(K.workflow_instance_id).where(wanted)))
+    found = run_among(connection, BY_CORRELATION, correlations).all()
     if not found:
         return {}
-    reached = lock_reached(connection, found, ("id", "status", "trace_parent"))
-    chosen = HELD.where(wanted).order_by(K.id).with_for_update()
-    traces = {execution: row.trace_parent for execution, row in reached.items()}
-    rows = connection.execute(chosen)
+    executions = {row.workflow_instance_id for row in found}
+    if any(row.status == QUEUED for row in found):
+        lock_reached(connection, executions, ("id", "status"))
+    else:
+        lock_begun(connection, executions)
+    rows = run_among(connection, HELD, correlations).all()
+    # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
+    connection.info[CLOCK] = max((row.clock for row in rows), default=None)
+    traces = {row.workflow_instance_id: row.trace_parent for row in found}
     return {row.correlation_id: _Held(row, traces.get(row.workflow_instance_id)) for row in rows}
 
 
@@ -198,8 +217,7 @@ class ReplyRepository:
         known = sorted(each for each in correlations if is_storable(each, ID_LENGTH))
         if not known:
             return {}
-        chosen = select(K.correlation_id, K.reply_topic, K.reply_schema).where(K.correlation_id.in_(known))
-        rows = await self._read(lambda connection: connection.execute(chosen).all())
+        rows = await self._read(lambda connection: run_among(connection, EXPECTING, known).all())
         return {row.correlation_id: Expecting(row.reply_topic, row.reply_schema) for row in rows}
 
     async def topics(self) -> Collection[ReplyTopic]:

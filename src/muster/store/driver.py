@@ -22,7 +22,7 @@ def is_alone(connection: Connection) -> bool:
     return STATEMENTS in connection.info
 
 
-def fetch(connection: Connection, statement: str, parameters: Sequence[str]) -> Sequence[Any]:
+def fetch(connection: Connection, statement: str, parameters: Sequence[object]) -> Sequence[Any]:
     """Run a statement where each commits by itself. Answers its rows, by the names of the columns."""
     for listener in connection.dispatch.before_cursor_execute:
         listener(connection, None, statement, parameters, None, False)

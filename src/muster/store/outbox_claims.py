@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, select, update
 
 from muster.engine.bus import Outgoing
 from muster.engine.publishing import Held, Overtaken, Queued
 from muster.store.dialect import Numbering, now
+from muster.store.driver import fetch
 from muster.store.outbox import decode_headers
 from muster.store.tables import outbox_message, outbox_stream
 
@@ -47,35 +48,37 @@ WITH_PLACES = (
     .limit(bindparam("most"))
 )
 # Places are given only where all that were given before are in hand: `next_seq` says so, under the lock.
-AT_ONCE = text("""
+# As the driver takes it, so that nothing has to be made of it each time: the stream, the fence, after which
+# place, up to where all is published, how many at most, and in seconds the lease and what is fresh of it.
+AT_ONCE = """
     WITH mine AS MATERIALIZED (
         SELECT stream, next_seq, published_seq, lease_until, problem FROM outbox_stream
-        WHERE stream = :of_stream AND fence = :under FOR UPDATE
+        WHERE stream = $1::text AND fence = $2::bigint FOR UPDATE
     ), waiting AS MATERIALIZED (
         SELECT id, row_number() OVER (ORDER BY id) AS place FROM (
             SELECT id FROM outbox_message
-            WHERE stream = :of_stream AND seq IS NULL AND published_at IS NULL
-                AND (SELECT next_seq FROM mine) = :after + 1
-            ORDER BY seq, id LIMIT :most
+            WHERE stream = $1::text AND seq IS NULL AND published_at IS NULL
+                AND (SELECT next_seq FROM mine) = $3::bigint + 1
+            ORDER BY seq, id LIMIT $5::bigint
         ) AS found
     ), claimed AS (
-        UPDATE outbox_message AS message SET seq = :after + waiting.place FROM waiting
+        UPDATE outbox_message AS message SET seq = $3::bigint + waiting.place FROM waiting
         WHERE message.id = waiting.id
         RETURNING message.seq, topic, key, headers, value, created_at, error
     ), kept AS (
         UPDATE outbox_stream AS stream SET
             next_seq = mine.next_seq + (SELECT count(*) FROM waiting),
-            published_seq = greatest(mine.published_seq, :published),
-            lease_until = clock_timestamp() + make_interval(secs => :lease),
+            published_seq = greatest(mine.published_seq, $4::bigint),
+            lease_until = clock_timestamp() + make_interval(secs => $6::double precision),
             problem = NULL
         FROM mine WHERE stream.stream = mine.stream AND (
-            EXISTS (SELECT FROM waiting) OR mine.published_seq < :published OR mine.problem IS NOT NULL
+            EXISTS (SELECT FROM waiting) OR mine.published_seq < $4::bigint OR mine.problem IS NOT NULL
             OR mine.lease_until IS NULL
-            OR mine.lease_until < clock_timestamp() + make_interval(secs => :fresh)
+            OR mine.lease_until < clock_timestamp() + make_interval(secs => $7::double precision)
         )
     )
     SELECT claimed.*, mine.next_seq FROM mine LEFT JOIN claimed ON true ORDER BY claimed.seq
-""")
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +101,16 @@ def claim_at_once(connection: Connection, wanted: Wanted) -> list[Queued] | None
     """On PostgreSQL. None: nothing was claimed, and somebody has to look closer: messages have places
     already, or the stream is another's. (What is raised here would come too late: the
     statement is committed.)"""
-    given = {
-        "of_stream": wanted.held.stream.value,
-        "under": wanted.held.fence,
-        "after": wanted.after,
-        "published": wanted.published,
-        "most": wanted.most,
-        "lease": wanted.lease.total_seconds(),
-        "fresh": wanted.fresh.total_seconds(),
-    }
-    rows = connection.execute(AT_ONCE, given).all()
+    given = (
+        wanted.held.stream.value,
+        wanted.held.fence,
+        wanted.after,
+        wanted.published,
+        wanted.most,
+        wanted.lease.total_seconds(),
+        wanted.fresh.total_seconds(),
+    )
+    rows = fetch(connection, AT_ONCE, given)
     if not rows or rows[0].next_seq != wanted.after + 1:
         return None
     return [queued(row[:-1]) for row in rows if row[0] is not None]

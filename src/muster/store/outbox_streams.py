@@ -31,8 +31,18 @@ S = outbox_stream.c
 
 OF_STREAM = select(outbox_stream).where(S.stream == bindparam("of_stream"))
 STANDING = select(S.fence, S.next_seq, S.published_seq).where(S.stream == bindparam("of_stream"))
-UNMARKED = (M.stream == bindparam("of_stream"), M.seq <= bindparam("up_to"), M.published_at.is_(None))
-MARKING = Changing(outbox_message, UNMARKED, {"published_at": bindparam("at")}, [M.reference])
+UNMARKED = (
+    M.stream == bindparam("of_stream"),
+    # What is marked already need not be passed over each time.
+    M.seq > bindparam("after"),
+    M.seq <= bindparam("up_to"),
+    M.published_at.is_(None),
+)
+MARK: dict[str, Any] = {"published_at": bindparam("at")}
+MARKING = Changing(outbox_message, UNMARKED, MARK, [M.reference])
+# On PostgreSQL nothing comes back of those that nobody has to be told of.
+MARKED = update(outbox_message).where(*UNMARKED).values(MARK).returning(M.reference).cte("marked")
+REFERENCES = select(MARKED.c.reference).where(MARKED.c.reference.is_not(None))
 
 
 class Senders(Protocol):
@@ -97,9 +107,9 @@ class OutboxStreamRepository:
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
 
-    async def mark(self, held: Held, published: int) -> None:
+    async def mark(self, held: Held, after: int, published: int) -> None:
         await self._write(
-            lambda connection: mark_published(connection, held.stream, published, self._senders)
+            lambda connection: mark_published(connection, held.stream, after, published, self._senders)
         )
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
@@ -156,12 +166,16 @@ def lock_stream(connection: Connection, stream: Stream) -> Row[Any]:
     return row
 
 
-def mark_published(connection: Connection, stream: Stream, up_to: int, senders: Senders) -> None:
+def mark_published(connection: Connection, stream: Stream, after: int, up_to: int, senders: Senders) -> None:
     """Mark what was published, and tell those who wait for that. Of several who do so at once, each message
     is marked by one."""
     at = now(connection)
-    rows = MARKING.run(connection, of_stream=stream.value, up_to=up_to, at=at)
-    if references := sorted(row.reference for row in rows if row.reference is not None):
+    given = {"of_stream": stream.value, "after": after, "up_to": up_to, "at": at}
+    if connection.dialect.name == "postgresql":
+        found = connection.scalars(REFERENCES, given).all()
+    else:
+        found = [row.reference for row in MARKING.run(connection, **given) if row.reference is not None]
+    if references := sorted(found):
         senders.published(connection, references, at)
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from muster.sim.scenarios import bus, committer, engine, schedules, starts, waits
+from muster.sim.scenarios import bus, commands, committer, engine, schedules, starts, waits
 from muster.sim.seeds import Failure, Scenario, first_failure, run_in
 from muster.sim.world import World
 
@@ -20,6 +20,7 @@ SCENARIOS: dict[str, Scenario] = {
     "schedules": schedules.simulate,
     "waits": waits.simulate,
     "bus": bus.simulate,
+    "commands": commands.simulate,
 }
 DEFAULT_SEEDS = {
     "committer": 10_000,
@@ -28,6 +29,7 @@ DEFAULT_SEEDS = {
     "schedules": 5_000,
     "waits": 5_000,
     "bus": 3_000,
+    "commands": 3_000,
 }
 CHUNK = 50
 

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon wheel audit sbom helm console-test test check fmt lint types bench fuzz zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
+.PHONY: help run console console-soon wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ bench: .venv/.dev .venv-dbos/.done  ## the benchmarks, as ratios within one run
 fuzz: .venv/.dev  ## a million hostile expressions: values or clear errors, nothing else; and new ones against Spring
 	@$(BIN)/python tests/fuzz/fuzz_expressions.py --count $(or $(COUNT),1000000)
 	@SPEL_SEED=$(or $(SEED),$$RANDOM$$RANDOM) SPEL_COUNT=$(or $(SPEL_COUNT),40000) scripts/test -q tests/differential/test_spel_generated.py
+
+fuzz-api: .venv/.dev  ## every operation of the API, by its own document, with what fits it and what does not: COUNT= SEED=
+	@PYTHONPATH=tests $(BIN)/python tests/fuzz/fuzz_api.py --count $(or $(COUNT),200) --seed $(or $(SEED),$$RANDOM)
 
 zones: .venv/.dev  ## schedules in every zone, around every change of its clock, from every minute
 	@PYTHONPATH=tests $(BIN)/python tests/fuzz/sweep_zones.py

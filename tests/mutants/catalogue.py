@@ -33,6 +33,8 @@ SPANS = "tests/contract/test_spans.py"
 CARRIED_TRACES = "tests/contract/test_carried_traces.py"
 SENT_TRACES = "tests/unit/nodes/test_traces_sent_along.py"
 CLIENT_RETRIES = "tests/unit/client/test_client_retrying.py"
+HOSTILE = "tests/scenario/test_hostile_clients.py"
+TENANTS = "tests/scenario/test_tenants_apart.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -1123,5 +1125,26 @@ MUTANTS = [
         "max(_pause(retries, situation), _asked_for(outcome, situation.now))",
         "_pause(retries, situation)",
         f"{CLIENT_RETRIES} left_alone",
+    ),
+    Mutant(
+        "a body is a body, whatever protocol its head asks for",
+        "app/protocol.py",
+        "self._feed(head + data[asked.args[0] :])",
+        "self._feed(data[asked.args[0] :])",
+        f"{HOSTILE} a_body_is_no_request",
+    ),
+    Mutant(
+        "no coding of a transfer but chunks",
+        "app/protocol.py",
+        'value.strip().lower() != b"chunked":',
+        "False:",
+        f"{HOSTILE} chunks_of_something_else",
+    ),
+    Mutant(
+        "an address that names another host",
+        "app/protocol.py",
+        "named != self._hosts[0].lower()",
+        "False",
+        f"{HOSTILE} another_host",
     ),
 ]

@@ -110,6 +110,31 @@ async def test_an_unknown_path_and_an_unknown_method_are_problems(client: Client
 
 
 @pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/alerts/bulk", "POST"), ("/workflows/validate", "POST"), ("/api/workflow/executions", "GET, HEAD")],
+)
+async def test_what_a_fixed_path_has_no_method_for_is_not_taken_for_an_id(
+    client: Client, path: str, allowed: str
+) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
+        wrong = await client.request(method, path)
+        assert (wrong.status_code, wrong.headers["allow"]) == (405, allowed)
+
+
+async def test_a_time_is_no_number_for_camundas_clients_either(client: Client) -> None:
+    path = "/engine-rest/external-task?lockExpirationBefore="
+    assert (await client.get(f"{path}0.5")).status_code == 400
+    assert (await client.get(f"{path}2026-01-23T14:42:45.000%2B0200")).status_code == 200
+
+
+async def test_no_watched_workflow_has_the_key_of_a_path(client: Client) -> None:
+    nodes = [{"key": "a", "eventType": "A", "start": True}, {"key": "b", "eventType": "B"}]
+    graph = {"nodes": nodes, "edges": [{"from": "a", "to": "b", "maxLatencySec": 3}]}
+    answer = await client.post("/workflows", json={"name": "V", "key": "validate", "graph": graph})
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (422, "RESERVED_KEY")
+
+
+@pytest.mark.parametrize(
     "headers",
     [
         {"Host": "evil.example"},

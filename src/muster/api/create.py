@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from muster.api.answers import refusal
@@ -85,6 +86,7 @@ from muster.watch.lifecycle import Illegal
 
 _log = structlog.get_logger("muster.api")
 
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 _REGISTRIES = (sources, queries, actions, secrets)
 _WEB = (
     firing,
@@ -143,6 +145,7 @@ def create_api(parts: Parts) -> ASGIApp:
         app.router.routes.extend(module.router.routes)
     if parts.web:
         app.router.routes.extend(deliveries.open_router.routes)
+    _own_their_paths(app)
     # Made when somebody first asks: it takes a good part of the start.
     app.state.openapi = cache(lambda: openapi_document(app, parts.version))
     handlers = _handlers(parts)
@@ -246,11 +249,35 @@ async def _framework(request: Request, error: HTTPException) -> Response:
 
 def _methods_at(request: Request) -> set[str]:
     """Every method of the path; the router has looked at the first route only."""
-    found: set[str] = set()
+    fixed, varying = set[str](), set[str]()
     for route in request.app.router.routes:
         if isinstance(route, APIRoute) and route.path_regex.match(request.url.path):
-            found |= route.methods or set()
+            (varying if route.param_convertors else fixed).update(route.methods or ())
+    found = fixed or varying
     return found | {"HEAD"} if "GET" in found else found
+
+
+def _own_their_paths(app: FastAPI) -> None:
+    """What a fixed path has no method for is refused there, and not taken for an id in the same place."""
+    routes = [route for route in app.router.routes if isinstance(route, APIRoute)]
+    varying = [route for route in routes if route.param_convertors]
+    fixed: dict[str, set[str]] = {}
+    for route in routes:
+        if not route.param_convertors and any(each.path_regex.match(route.path) for each in varying):
+            fixed.setdefault(route.path, set()).update(route.methods or ())
+    for path, methods in fixed.items():
+        others = sorted(_METHODS - methods - ({"HEAD"} if "GET" in methods else set()))
+        app.router.routes.insert(_after(app, path), Route(path, _no_such_method, methods=others))
+
+
+def _after(app: FastAPI, path: str) -> int:
+    return 1 + max(
+        place for place, route in enumerate(app.router.routes) if getattr(route, "path", "") == path
+    )
+
+
+async def _no_such_method(request: Request) -> Response:
+    raise HTTPException(405)
 
 
 async def _left(request: Request, error: ClientDisconnect) -> Response:

@@ -169,10 +169,17 @@ def _tenant(told: JsonObject, actor: Caller) -> str:
     return actor.institute_id if actor.institute_id is not None else str(told.get("instituteId") or "")
 
 
+# `/workflows/validate` is no workflow's address.
+_RESERVED = "validate"
+
+
 def _bad_key(document: Json) -> Sequence[Problem]:
     key = document.get("key") if isinstance(document, dict) else None
     if isinstance(key, str) and key and KEY.fullmatch(key) is None:
         return [Problem("INVALID_KEY", "/key", f"A key has {KEY_RULE}.")]
+    if key == _RESERVED:
+        message = f"`{key}` is a path of the API, so no watched workflow can have it as its key."
+        return [Problem("RESERVED_KEY", "/key", message, suggestion=f"how about `{key}-workflow`?")]
     return []
 
 

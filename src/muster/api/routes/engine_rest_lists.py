@@ -1,6 +1,5 @@
 """External tasks as Camunda's tools look at them: those that are open."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 import orjson
@@ -12,6 +11,7 @@ from muster.api.camunda.described import LISTED, spoken
 from muster.api.camunda.guard import Reader
 from muster.api.camunda.told import CamundaCount, CamundaTask, task_told
 from muster.api.describe import described
+from muster.api.moments import ZonelessMoment
 from muster.api.parts import Given, Parts
 from muster.api.problems import Code
 from muster.definitions.library import NotFound
@@ -48,8 +48,8 @@ async def _wanted(
     notLocked: bool | None = None,
     withRetriesLeft: bool | None = None,
     noRetriesLeft: bool | None = None,
-    lockExpirationBefore: datetime | None = None,
-    lockExpirationAfter: datetime | None = None,
+    lockExpirationBefore: ZonelessMoment | None = None,
+    lockExpirationAfter: ZonelessMoment | None = None,
     activityId: str | None = None,
     processInstanceId: Annotated[str | None, Query(description="An execution's id.")] = None,
     executionId: Annotated[str | None, Query(description="The same.")] = None,

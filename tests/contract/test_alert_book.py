@@ -144,3 +144,32 @@ async def test_what_was_suppressed_until_a_time_is_open_again_after_it(
     assert states == ["open", "suppressed", "suppressed"]
     last = (await audit(house.database))[-1]
     assert (last.actor, last.action, last.details["from"]) == ("muster", "reopen", "suppressed")
+
+
+async def test_an_alert_that_opens_again_is_about_the_run_that_opened_it(
+    house: WatchHouse, alerts: Alerts
+) -> None:
+    await house.watch(TWO_STEPS)
+    for day in range(2):
+        await house.take(event("A", "k", NOON + timedelta(days=day)))
+        await house.due.fire(10)
+        if not day:
+            await house.take(event("B", "k", NOON + timedelta(hours=1)))
+    [*_, last] = await house.runs()
+    [alert] = await house.alerts()
+    assert (alert["state"], alert["workflow_run_id"]) == ("open", last["id"])
+    await alerts.act(alert["id"], Act(AlertAction.RESOLVE, "ann", "no more"), OPERATOR)
+    assert [each["abandoned_at"] is not None for each in await house.expectations()][-1]
+
+
+TWO_STEPS = {
+    "name": "Two steps",
+    "key": "two-steps",
+    "graph": {
+        "nodes": [
+            {"key": "a", "eventType": "A", "start": True},
+            {"key": "b", "eventType": "B", "terminal": True},
+        ],
+        "edges": [{"from": "a", "to": "b", "maxLatencySec": 60}],
+    },
+}

@@ -10,6 +10,7 @@ from sqlalchemy import update
 from muster.store.database import Database
 from muster.store.tables import expected_start
 from muster.store.watch_starts import ExpectedStarts
+from muster.watch.stages import Stage
 from watch_house import EVERY_STAGE, WatchHouse, event
 
 
@@ -83,6 +84,22 @@ async def test_without_a_key_any_beginning_will_do(house: WatchHouse, came: bool
     assert start["status"] == ("cleared" if came else "fired")
     alerts = [each for each in await house.alerts() if each["node_key"] == "file"]
     assert len(alerts) == (0 if came else 1)
+
+
+@pytest.mark.parametrize("stages", [EVERY_STAGE, [each for each in EVERY_STAGE if each != Stage.AGGREGATE]])
+@pytest.mark.parametrize("key", [None, "in-{date}"])
+async def test_with_a_key_no_other_beginning_will_do(
+    database: Database, key: str | None, stages: list[Stage]
+) -> None:
+    house = WatchHouse(database, stages=stages)
+    await house.watch(document(key=key) if key else document())
+    starts, six = await six_has_come(house)
+    assert await starts.open(10) == 1
+    await house.take(event("FILE_CAME", "whatever", six - timedelta(minutes=5)))
+    await house.due.fire(10)
+    [start] = [each for each in await house.expectations() if each["from_node_key"] == ""]
+    assert start["status"] == ("fired" if key else "cleared")
+    await house.close()
 
 
 async def test_a_version_that_watches_no_more_expects_nothing(house: WatchHouse) -> None:

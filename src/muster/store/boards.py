@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from muster.model.watching import AlertState, ExpectationStatus, Severity, worst
+from muster.model.watching import AlertState, Severity, worst
 from muster.model.workflow import WorkflowKind, WorkflowStatus
 from muster.store import stage_counts
 from muster.store.database import Database
@@ -19,6 +19,7 @@ from muster.store.tables import (
     workflow_run,
     workflow_version,
 )
+from muster.store.watch_due import PENDING
 from muster.watch.boards import Reading, Series, Shown
 from muster.watch.rollups import spans
 
@@ -121,9 +122,8 @@ def _alerts(connection: Connection) -> dict[Series, Severity]:
 def _due(connection: Connection) -> dict[Series, datetime]:
     """What each series expects next, of all that is expected soonest."""
     e, r = expectation.c, workflow_run.c
-    pending = e.status == ExpectationStatus.PENDING.value
     soonest = (
-        select(e.workflow_run_id, e.to_node_key, e.due_at).where(pending).order_by(e.due_at).limit(SOONEST)
+        select(e.workflow_run_id, e.to_node_key, e.due_at).where(PENDING).order_by(e.due_at).limit(SOONEST)
     ).subquery()
     series = (r.workflow_version_id, r.group_dim_hash, soonest.c.to_node_key)
     chosen = (

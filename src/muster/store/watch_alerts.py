@@ -16,6 +16,7 @@ from muster.watch.alerts import Standing, Step, after
 
 A = alert.c
 BY_ITSELF = "muster"
+RUN_COLUMNS = ("workflow_run_id", "group_dim_hash")
 
 
 def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) -> None:
@@ -36,7 +37,11 @@ def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) ->
         if row is None:
             new.append(_row(triggers[0], now))
         else:
-            changed.append({"id": row.id, **_values(now), "incident_id": _incident(row, triggers)})
+            of_run = _of_run(triggers[-1]) if triggers else {}
+            kept = {name: getattr(row, name) for name in RUN_COLUMNS}
+            changed.append(
+                {"id": row.id, **kept, **of_run, **_values(now), "incident_id": _incident(row, triggers)}
+            )
             audits += [_audit(row, state) for state in now.resolved_from]
     if len(insert_new(connection, alert, new, ("dedupe_key",))) < len(new):
         raise LookAgain("another has opened the same alert")
@@ -75,13 +80,17 @@ def _row(trigger: Trigger, standing: Standing) -> dict[str, object]:
         "dedupe_key": trigger.dedupe_key,
         "institute_id": trigger.institute_id,
         "workflow_version_id": trigger.version_id,
-        "workflow_run_id": trigger.run_id,
         "node_key": trigger.node,
         "correlation_key": trigger.correlation_key,
-        "group_dim_hash": trigger.group_hash,
         "first_triggered_at": standing.first_triggered_at,
+        **_of_run(trigger),
         **_values(standing),
     }
+
+
+def _of_run(trigger: Trigger) -> dict[str, object]:
+    """Which of its key's runs it is about: the last that triggered it."""
+    return {"workflow_run_id": trigger.run_id, "group_dim_hash": trigger.group_hash}
 
 
 def _incident(row: Row[Any], triggers: Sequence[Trigger]) -> int | None:

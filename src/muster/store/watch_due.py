@@ -26,7 +26,7 @@ from muster.store.watch_counts import Tally
 from muster.store.watch_kept import KeptRuns
 from muster.store.watch_presence import read_presence
 from muster.store.watch_runs import change_expectations, change_runs, with_expectations
-from muster.store.watch_starts import has_begun
+from muster.store.watch_starts import has_begun, has_begun_by_counts
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.alerts import Step
 from muster.watch.evaluate import abandon, miss, trigger_of, withdraw
@@ -44,9 +44,11 @@ from muster.watch.stages import Stage
 E = expectation.c
 R = workflow_run.c
 X = workflow_execution.c
-# Spelled out, so that the index of what is not cleared is recognised.
-PENDING = E.status == literal_column("'pending'")
-MISSED = and_(E.status == literal_column("'fired'"), E.abandoned_at.is_(None))
+# Spelled out, so that the index of what is not cleared is recognised: PostgreSQL concludes it from the status
+# if that is no parameter, SQLite does not.
+NOT_CLEARED = E.status != literal_column("'cleared'")
+PENDING = and_(E.status == literal_column("'pending'"), NOT_CLEARED)
+MISSED = and_(E.status == literal_column("'fired'"), NOT_CLEARED, E.abandoned_at.is_(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +96,24 @@ class DueExpectations:
                 continue
             for each in sorted(due, key=lambda each: (each.due_at, each.id)):
                 # It was to begin at all, and it did, under a key of its own.
-                if not each.source and has_begun(connection, run, each.target):
+                if self._any_will_do(run, each) and self._has_begun(connection, run, each.target):
                     report.withdrawn(run, each)
                 else:
                     report.missed(run, each)
         report.write(connection)
         return len(report.changed)
+
+    def _any_will_do(self, run: Run, each: Expectation) -> bool:
+        """Whether it is that a run begins at all, under whichever key."""
+        if each.source or not self.graphs.has(run.version_id):
+            return False
+        node = self.graphs.graph(run.version_id).by_key.get(each.target)
+        return node is not None and node.expect_start is not None and node.expect_start.key is None
+
+    def _has_begun(self, connection: Connection, run: Run, node: str) -> bool:
+        # Where counting is done elsewhere, counts are behind.
+        look = has_begun_by_counts if Stage.AGGREGATE in self.stages else has_begun
+        return look(connection, run, node)
 
     def _cancelled(self, connection: Connection, runs: Sequence[Run]) -> Collection[str]:
         """Executions of Muster's own, among these runs, that nobody wants any more."""

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, func, literal_column, select
+from sqlalchemy import Connection, func, select
 
 from muster.model.watching import AlertState
 from muster.store.database import Database
 from muster.store.tables import alert, expectation
+from muster.store.watch_due import PENDING
 
 A = alert.c
 # Resolved ones may be millions, and only ever become more.
 COUNTED = (AlertState.OPEN, AlertState.ACK, AlertState.SUPPRESSED)
-# Spelled out, so that the index of what is not cleared is recognised.
-_PENDING = select(func.count()).where(expectation.c.status == literal_column("'pending'"))
+_PENDING = select(func.count()).select_from(expectation).where(PENDING)
 _ALERTS = select(A.state, func.count()).where(A.state.in_([each.value for each in COUNTED])).group_by(A.state)
 
 

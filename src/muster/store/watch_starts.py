@@ -5,13 +5,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, exists, select, update
+from sqlalchemy import Connection, Row, delete, exists, or_, select, update
 
 from muster.model.watching import Run
 from muster.model.workflow import WorkflowKind, WorkflowStatus
 from muster.store.database import Database
 from muster.store.dialect import insert_new, now
-from muster.store.tables import expected_start, stage_aggregate, stage_group, workflow, workflow_version
+from muster.store.tables import (
+    event_occurrence,
+    expected_start,
+    stage_aggregate,
+    stage_group,
+    workflow,
+    workflow_run,
+    workflow_version,
+)
 from muster.store.watch_counts import Tally, minute_of
 from muster.store.watch_ids import reserve
 from muster.store.watch_rules import EXPECTATION_IDS, GROUP_KEY, RUN_IDS
@@ -22,6 +30,8 @@ from muster.watch.starts import Occurrence, expected_run, next_start, occurrence
 
 A = stage_aggregate.c
 G = stage_group.c
+T = event_occurrence.c
+R = workflow_run.c
 S = expected_start.c
 V = workflow_version.c
 W = workflow.c
@@ -134,6 +144,18 @@ class ExpectedStarts:
 
 def has_begun(connection: Connection, run: Run, node: str) -> bool:
     """Whether any run of its version began at a node since this one was to."""
+    found = exists().where(
+        R.workflow_version_id == run.version_id,
+        R.started_at >= run.started_at,
+        or_(R.finished_at.is_(None), R.finished_at >= run.started_at),
+        T.workflow_run_id == R.id,
+        T.node_key == node,
+    )
+    return bool(connection.scalar(select(found)))
+
+
+def has_begun_by_counts(connection: Connection, run: Run, node: str) -> bool:
+    """The same, where they are counted as they come: however many runs there are, it takes one look."""
     found = exists().where(
         G.workflow_version_id == run.version_id,
         A.workflow_version_id == run.version_id,

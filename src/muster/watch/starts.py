@@ -23,7 +23,6 @@ class Occurrence:
     since: datetime
     due_at: datetime
     key: str
-    any_key: bool
 
 
 def next_start(expected: ExpectStart, after: datetime) -> datetime | None:
@@ -39,7 +38,7 @@ def occurrence(node: str, expected: ExpectStart, at: datetime) -> Occurrence:
         f"{node[:LONGEST_NODE]}@{at.isoformat()}" if expected.key is None else expected.key.replace(DAY, day)
     )
     due = at + timedelta(seconds=expected.grace_sec)
-    return Occurrence(at, following, at - apart / 2, due, key, expected.key is None)
+    return Occurrence(at, following, at - apart / 2, due, key)
 
 
 def _times(expected: ExpectStart) -> Timetable:

@@ -44,7 +44,9 @@ class Story:
     @property
     def finished(self) -> bool:
         over = any(self.came[node] for node in self.graph.terminals)
-        return over and all(slot.status != "pending" for slot in self.slots)
+        begun = any(self.came[node.key] for node in self.graph.nodes if node.start)
+        ahead = not begun and any(self.early.values())
+        return over and not ahead and all(slot.status != "pending" for slot in self.slots)
 
     def in_flight(self, node: str) -> int:
         return sum(

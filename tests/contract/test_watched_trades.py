@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from muster.store.database import Database
+from muster.store.watch_idle import IdleRuns
 from watch_house import NOON, WatchHouse, event
 from watched_trade import TRADE
 
@@ -204,6 +206,41 @@ async def test_an_event_before_its_predecessor_is_remembered(house: WatchHouse) 
         ("sys3-ack", "cleared"),
     ]
     assert (await house.totals())["sys3-ack"] == (0, 1, 0, 1)
+
+
+def _orders(*edges: tuple[str, str]) -> dict[str, Any]:
+    """Nodes of one letter, from `a` to the last one of the last edge."""
+    names = sorted({node for edge in edges for node in edge})
+    nodes = [{"key": n, "eventType": n.upper(), "start": n == "a", "terminal": n == names[-1]} for n in names]
+    made = [{"from": source, "to": target, "maxLatencySec": 60} for source, target in edges]
+    return {"name": "Orders", "key": "orders", "graph": {"nodes": nodes, "edges": made}}
+
+
+@pytest.mark.parametrize("order", ["BA", "CBA", "CAB", "BCA"])
+async def test_an_end_that_comes_before_its_start_is_not_missed(house: WatchHouse, order: str) -> None:
+    await house.watch(_orders(("a", "b")) if len(order) == 2 else _orders(("a", "b"), ("b", "c")))
+    for each in order:
+        assert not any(run["finished_at"] for run in await house.runs())
+        await house.take(event(each))
+    assert await house.due.fire(100) == 0
+    assert [(run["run_no"], run["finished_at"]) for run in await house.runs()] == [(1, NOON)]
+    assert {e["status"] for e in await house.expectations()} == {"cleared"}
+    assert not any(in_flight for in_flight, *_ in (await house.totals()).values())
+
+
+async def test_what_comes_once_more_after_the_end_keeps_no_run_open(house: WatchHouse) -> None:
+    await house.watch(_orders(("a", "b")))
+    await house.take(event("A"), event("B"), event("B"), event("A"))
+    assert [(run["run_no"], run["finished_at"]) for run in await house.runs()] == [(1, NOON), (2, None)]
+    assert await house.due.fire(100) == 1
+
+
+async def test_a_start_that_never_comes_is_not_waited_for_without_end(house: WatchHouse) -> None:
+    await house.watch(_orders(("a", "b")))
+    await house.take(event("B"))
+    assert await IdleRuns(house.database, timedelta(days=7)).finish(100) == 1
+    await house.take(event("A"))
+    assert [run["run_no"] for run in await house.runs()] == [1, 2]
 
 
 async def test_a_key_that_has_come_to_its_end_begins_anew(house: WatchHouse) -> None:

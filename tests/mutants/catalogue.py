@@ -895,6 +895,20 @@ MUTANTS = [
         f"{TRADES} is_remembered and sqlite",
     ),
     Mutant(
+        "an end that comes before its start",
+        "watch/evaluate.py",
+        "    ahead = run.awaits_start and bool(run.early)\n",
+        "    ahead = False\n",
+        f"{TRADES} before_its_start and sqlite",
+    ),
+    Mutant(
+        "a run that has had its start, and what came once more",
+        "watch/evaluate.py",
+        "    run.awaits_start = run.awaits_start and not outcome.starts\n",
+        "    run.awaits_start = True\n",
+        f"{TRADES} once_more_after and sqlite",
+    ),
+    Mutant(
         "a run that is not over, however old it is",
         "store/watch_retention.py",
         "R.updated_at < before, ~IS_EXPECTED, ~_IS_ALERTED)",

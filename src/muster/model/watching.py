@@ -206,7 +206,8 @@ class Expectation:
 @dataclass(slots=True)
 class Run:
     """A key's passage through a version, with what it still expects: `expectations` are all that are not
-    cleared. `early` are events that came before their predecessors, by node."""
+    cleared. `early` are events that came before their predecessors, by node. `awaits_start`: none of its
+    graph's start nodes has come."""
 
     id: int
     version_id: int
@@ -222,6 +223,7 @@ class Run:
     seq: int = 0
     finished_at: datetime | None = None
     terminal_came: bool = False
+    awaits_start: bool = True
     early: dict[str, int] = field(default_factory=dict)
     expectations: list[Expectation] = field(default_factory=list)
 

@@ -54,6 +54,7 @@ def run_of(row: Row[Any]) -> Run:
         seq=row.seq,
         finished_at=row.finished_at,
         terminal_came=bool(state.get("terminal")),
+        awaits_start=bool(state.get("awaitsStart")),
         early=dict(state.get("early", {})),
     )
 
@@ -118,9 +119,10 @@ def _changes(run: Run) -> dict[str, object]:
 
 
 def _state(run: Run) -> JsonObject | None:
-    if not run.early and not run.terminal_came:
+    if not run.early and not run.terminal_came and not run.awaits_start:
         return None
-    return {"early": {**run.early}, "terminal": run.terminal_came}
+    state: JsonObject = {"early": {**run.early}, "terminal": run.terminal_came}
+    return state | {"awaitsStart": True} if run.awaits_start else state
 
 
 def add_expectations(connection: Connection, created: Sequence[Expectation]) -> None:

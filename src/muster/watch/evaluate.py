@@ -40,14 +40,15 @@ class Expected:
 
 
 class Outcome(NamedTuple):
-    """What an event does. `clears` are the expectations that it meets; `status` is the event's own; `ends`:
-    the run is over with it, once nothing is pending."""
+    """What an event does. `clears` are the expectations that it meets; `status` is the event's own;
+    `starts`: its node is a start; `ends`: the run is over with it, once nothing is pending."""
 
     node: str
     status: Severity
     run_status: Severity
     at: datetime
     clears: tuple[Expectation, ...] = ()
+    starts: bool = False
     ends: bool = False
     late: bool = False
     # Whether it is late, and was not counted so when it was missed.
@@ -86,6 +87,7 @@ def evaluate(graph: WatchedGraph, run: Run, event: Event) -> Outcome:
         run_status=status if graph.shows_latest_status else worst(run.status, status),
         at=event.received_at,
         clears=met,
+        starts=node.start,
         ends=node.key in graph.terminals if step is None else step.ends,
         late=bool(late),
         counts_late=bool(late) and not missed,
@@ -177,6 +179,7 @@ def apply(run: Run, outcome: Outcome, ids: Callable[[int], int]) -> Changes:
     run.last_node = outcome.node
     run.updated_at = max(run.updated_at, outcome.at)
     run.terminal_came = run.terminal_came or outcome.ends
+    run.awaits_start = run.awaits_start and not outcome.starts
     _finish(run, outcome.at)
     return Changes(created, changed)
 
@@ -223,8 +226,11 @@ def _create(run: Run, expected: Expected, at: datetime, ids: Callable[[int], int
 
 
 def _finish(run: Run, at: datetime) -> None:
-    """A run is over when its end came and nothing is pending."""
-    over = run.terminal_came and not any(each.status is PENDING for each in run.expectations)
+    """A run is over when its end came and nothing is pending; but one whose events came before its start
+    waits for it: the start would begin another, in which they are missed."""
+    ahead = run.awaits_start and bool(run.early)
+    pending = any(each.status is PENDING for each in run.expectations)
+    over = run.terminal_came and not pending and not ahead
     run.finished_at = (run.finished_at or at) if over else None
 
 

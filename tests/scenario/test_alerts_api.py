@@ -124,8 +124,9 @@ async def test_a_silent_source_starts_one_execution_of_who_listens(client: Clien
     assert len(await alerts(client, f"?incident={incident['id']}&limit=200")) == 40
     [execution] = (await client.get("/api/workflow/executions?workflow=tell")).json()["items"]
     context = (await client.get(f"/api/workflow/executions/{execution['id']}")).json()["context"]
-    assert (context["incidentId"], context["node"], context["reason"]) == (
+    assert (context["incidentId"], context["workflowKey"], context["node"], context["reason"]) == (
         incident["id"],
+        "trade-lifecycle",
         "sys2-verify",
         "EXPECTED_MISSED",
     )

@@ -72,7 +72,8 @@ def context_of(incident: Incident) -> JsonObject:
     """What a workflow that an alert starts is given."""
     return {
         "incidentId": incident.id,
-        "workflow": incident.workflow_key,
+        # Not `workflow`: in expressions that is the workflow that runs.
+        "workflowKey": incident.workflow_key,
         "workflowVersionId": incident.workflow_version_id,
         "node": incident.node,
         "groupHash": incident.group_hash,

@@ -18,6 +18,8 @@ MOST_WORKFLOWS = 100
 REQUIRED = ("eventType", "eventTime", "correlationKey")
 FIELDS = (*REQUIRED, "eventId", "sourceSystem", "workflowKey", "workflowKeys", "group", "payload")
 NORMALIZED_FIELDS = (*FIELDS, "receivedAt")
+# Before it are only times that somebody forgot to set; and at the very first no zone can be counted with.
+EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +117,16 @@ class _Form:
             moment = datetime.fromisoformat(cast("str", value))
             if moment.tzinfo is None:
                 raise ValueError("without an offset it may be any of many moments")
-            return moment.astimezone(UTC)
+            moment = moment.astimezone(UTC)
         except (TypeError, ValueError, OverflowError):
             message = f"`{field}` must be a time with its offset, such as `2024-06-10T12:00:00Z`."
             self._wrong("INVALID_VALUE", field, message)
             return None
+        if moment < EARLIEST:
+            message = f"`{field}` must not be before {EARLIEST.year}: it seems never to have been set."
+            self._wrong("INVALID_VALUE", field, message)
+            return None
+        return moment
 
     def workflow_keys(self) -> tuple[str, ...] | None:
         """Several, or one; None: it names none."""

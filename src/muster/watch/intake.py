@@ -7,12 +7,12 @@ from typing import Protocol
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
-from muster.engine.announcing import INSTITUTE
+from muster.engine.announcing import INSTITUTE, SOURCE
 from muster.engine.bus import Batch, Message, Rejected, trace_of
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import Json
-from muster.model.problems import AuthorError
+from muster.model.problems import AuthorError, Problem
 from muster.model.text import is_suitable
 from muster.model.watching import Event
 from muster.watch.envelope import FIELDS, LONGEST_NAME, BadEvent, Bounds, read_event
@@ -85,7 +85,7 @@ class Intake:
     ) -> list[Accepted | BadEvent]:
         at = self._clock.now()
         read = [
-            read_event(each, self._bounds, at, name(place), institute_id, trace=trace)
+            _not_ours(read_event(each, self._bounds, at, name(place), institute_id, trace=trace))
             for place, each in enumerate(told)
         ]
         good = [each for each in read if isinstance(each, Event)]
@@ -97,6 +97,15 @@ class Intake:
             taken = iter(received.duplicates)
             self._observer.took(len(good), sum(received.duplicates), received.unmatched, "http")
         return [each if isinstance(each, BadEvent) else Accepted(each.event_id, next(taken)) for each in read]
+
+
+def _not_ours(read: Event | BadEvent) -> Event | BadEvent:
+    """Muster's own events come by the topic, with what they are of. Under their ids, which can be guessed,
+    another's would be taken for them."""
+    if isinstance(read, BadEvent) or read.source_system != SOURCE:
+        return read
+    message = f"`{SOURCE}` is the source of Muster's own events: choose another name."
+    return BadEvent((Problem("NOT_ALLOWED", "/sourceSystem", message),))
 
 
 class TopicIntake:

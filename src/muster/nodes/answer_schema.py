@@ -15,7 +15,7 @@ from referencing.exceptions import Unresolvable
 from muster.definitions.pointers import child
 from muster.expr import ExpressionError
 from muster.expr.patterns import matches
-from muster.model.json import Json, JsonObject
+from muster.model.json import Json, JsonObject, JsonView
 from muster.model.problems import Problem
 from muster.nodes.resolved import BadParameter
 
@@ -103,6 +103,39 @@ def fault_of(schema: Json, value: Json) -> str | None:
         return None
     place = "/".join(str(step) for step in found.absolute_path)
     return f"`/{place}` breaks the rule `{found.validator or 'false'}`"
+
+
+def schemas_that_fail(config: JsonView, *names: str) -> list[Problem]:
+    """What is wrong with the JSON Schemas of messages that a node's config writes out under these names."""
+    problems = []
+    for name in names:
+        given = config.get(name)
+        if not isinstance(given, dict) or given.get("type") != "JSON_SCHEMA":
+            continue
+        written = given.get("schema")
+        if isinstance(written, dict) and not _is_computed(written):
+            problems += _flaws(written, child("", name, "schema"))
+        elif written is None and "file" not in given:
+            message = "A JSON Schema is written out as `schema`, or named as a `file`."
+            problems.append(Problem("MISSING_FIELD", child("", name), message))
+    return problems
+
+
+def _is_computed(schema: JsonObject) -> bool:
+    """Whether it is known only when it runs."""
+    return any(mark in json.dumps(schema) for mark in ("#{", "@{"))
+
+
+def _flaws(schema: JsonObject, pointer: str) -> list[Problem]:
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as flaw:
+        place = child("", *flaw.absolute_path)
+        message = f"It is no JSON Schema: `{place or '/'}` breaks the rule `{flaw.validator}`."
+        return [Problem("INVALID_VALUE", f"{pointer}{place}", message)]
+    except RecursionError:
+        return [Problem("INVALID_VALUE", pointer, "It is nested too deep for a JSON Schema.")]
+    return []
 
 
 def faults_of(schema: JsonObject, value: Json) -> list[Problem]:

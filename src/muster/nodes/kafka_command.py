@@ -6,6 +6,7 @@ from muster.definitions.steps.words import shown
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType
 from muster.model.problems import Problem
+from muster.nodes.answer_schema import schemas_that_fail
 from muster.nodes.parts import (
     HEADERS,
     MAPPING,
@@ -70,10 +71,11 @@ def attempts(config: JsonView) -> int:
 
 
 def check(config: JsonView) -> tuple[Problem, ...]:
-    if config.get("commandTopic") != config.get("replyTopic"):
-        return ()
-    message = "Commands and replies need topics of their own, or a command would be taken for its reply."
-    return (Problem("NOT_ALLOWED", "/replyTopic", message),)
+    found = schemas_that_fail(config, "schema", "replySchema")
+    if config.get("commandTopic") == config.get("replyTopic"):
+        message = "Commands and replies need topics of their own, or a command would be taken for its reply."
+        found.append(Problem("NOT_ALLOWED", "/replyTopic", message))
+    return tuple(found)
 
 
 def compensation(config: JsonView) -> JsonObject | None:

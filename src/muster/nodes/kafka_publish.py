@@ -3,6 +3,8 @@
 from muster.definitions.steps.words import shown
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_anything
+from muster.model.problems import Problem
+from muster.nodes.answer_schema import schemas_that_fail
 from muster.nodes.parts import (
     HEADERS,
     MESSAGE_SCHEMA,
@@ -11,9 +13,9 @@ from muster.nodes.parts import (
     processing,
     processing_defs,
     text,
+    too_deep,
     topic,
 )
-from muster.nodes.parts import too_deep as check
 
 _BODY: JsonObject = {
     "key": text("Key", "Messages of one key stay in order.", "#{orderId}"),
@@ -21,6 +23,10 @@ _BODY: JsonObject = {
     "payload": anything("Payload", "", {"orderId": "#{orderId}"}),
 }
 _EXAMPLE: JsonObject = {"topic": "orders.placed", "key": "#{orderId}", "payload": {"orderId": "#{orderId}"}}
+
+
+def check(config: JsonView) -> tuple[Problem, ...]:
+    return (*too_deep(config), *schemas_that_fail(config, "schema"))
 
 
 def say(config: JsonView) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api zones simulate watching histories mutants torture moving waiting publishing services services-down lock clean
+.PHONY: help run console console-soon wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api zones simulate watching histories mutants torture moving missing waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,6 +140,10 @@ publishing: .venv/.dev  ## 50,000 messages of the outbox while publishers are ki
 moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= EVERY= REDIS=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \
 	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(REDIS),--redis)
+
+missing: .venv/.dev  ## 100,000 expectations due within a minute, while the instances are killed: COUNT= SEED= EVERY=
+	@PYTHONPATH=tests $(BIN)/python -m torture --missing --executions $(or $(COUNT),100000) \
+	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED))
 
 waiting: .venv/.dev  ## 20,000 waits answered over callbacks and Kafka, while the instances come and go: EXECUTIONS= SEED= EVERY= OUTAGE=1 BROKER=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --waiting --executions $(or $(EXECUTIONS),20000) \

@@ -10,12 +10,10 @@ by the processor time of this process. PostgreSQL is the one that `scripts/servi
 
 import asyncio
 import gc
-import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from sqlalchemy import Connection, text
 
@@ -36,6 +34,7 @@ from muster.watch.aggregates import WantedBuckets
 from muster.watch.boards import Wallboard
 from muster.watch.library import WatchedLibrary
 from support.engine import postgres_database
+from support.spent import spent_by_server
 
 WORKFLOWS, GROUPS, NODES = 10, 4, 5
 SERIES = WORKFLOWS * GROUPS * NODES
@@ -129,32 +128,17 @@ async def run(database: Database, statement: str, **given: int) -> None:
     await database.write(work)
 
 
-async def backends(database: Database) -> float:
-    """The processor time that the server's processes for this database have taken, where it can be seen."""
-    chosen = text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
-    pids = await database.read(lambda connection: connection.scalars(chosen).all())
-    return sum(map(_spent_by, pids)) / os.sysconf("SC_CLK_TCK")
-
-
-def _spent_by(pid: int) -> int:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return int(fields[11]) + int(fields[12])
-
-
 async def measured(database: Database, name: str, look: Callable[[], Awaitable[int]], looks: int) -> None:
     for _ in range(5):
         size = await look()
     took, spent = [], []
-    before = await backends(database)
+    before = await spent_by_server(database)
     for _ in range(looks):
         wall, cpu = time.perf_counter(), time.process_time()
         await look()
         took.append(time.perf_counter() - wall)
         spent.append(time.process_time() - cpu)
-    theirs = (await backends(database) - before) / looks
+    theirs = (await spent_by_server(database) - before) / looks
     took.sort()
     spent.sort()
     half, most = looks // 2, int(looks * 0.99)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import Connection, text
+
 from clocks import FakeClock
 from muster.model.watching import Event
 from muster.store.migrations import migrate
@@ -15,6 +17,25 @@ from muster.store.open import inline_database
 from muster.watch.graph import read_graph
 from watch_house import NOON, WatchHouse, event
 from watch_reference import WORST, Happened, told
+
+_COUNTED = text(
+    """SELECT node_key AS node, sum(in_flight), sum(completed), sum(late), sum(failed)
+       FROM stage_aggregate WHERE workflow_version_id = :version GROUP BY node_key"""
+)
+# In flight is what is pending, and what was missed and has not arrived; but not over optional edges.
+_RECOUNTED = text(
+    """SELECT node, sum(in_flight), sum(completed), sum(late), sum(failed) FROM (
+         SELECT e.to_node_key AS node, NOT e.optional AND e.status <> 'cleared' AS in_flight, 0 AS completed,
+                e.fired_at IS NOT NULL AS late, 0 AS failed
+         FROM expectation e JOIN workflow_run r ON r.id = e.workflow_run_id
+         WHERE r.workflow_version_id = :version
+         UNION ALL
+         SELECT o.node_key, 0, 1, o.counted_late, o.order_violation
+         FROM event_occurrence o JOIN workflow_run r ON r.id = o.workflow_run_id
+         WHERE r.workflow_version_id = :version
+       ) AS every GROUP BY node
+       HAVING sum(in_flight) <> 0 OR sum(completed) <> 0 OR sum(late) <> 0 OR sum(failed) <> 0"""
+)
 
 
 def random_document(chance: random.Random, key: str) -> dict[str, Any]:
@@ -81,12 +102,14 @@ class Arena:
                     pass
                 for trace in traces.values():
                     trace.append(Happened(self.clock.now()))
+                await self._recount(version)
                 continue
             batch = [self._event(chance, document, chance.choice(keys)) for _ in range(chance.randint(1, 5))]
             for each in batch:
                 node = graph.by_event_type[each.event_type].key
                 traces[each.correlation_key].append(Happened(each.received_at, node, each.event_time))
             await house.feed.take(batch)
+            await self._recount(version)
             if chance.random() < 0.3:
                 # Again, as after a crash: perhaps by another process.
                 await house.close()
@@ -94,6 +117,18 @@ class Arena:
                 assert all((await house.feed.take(batch)).duplicates)
         await self._compare(house, graph, version, traces)
         await house.close()
+
+    async def _recount(self, version: int) -> None:
+        """Whatever has come so far: counts are what recounting gives, by node."""
+
+        def work(connection: Connection) -> None:
+            counted = {row.node: tuple(row)[1:] for row in connection.execute(_COUNTED, {"version": version})}
+            recounted = {
+                row.node: tuple(row)[1:] for row in connection.execute(_RECOUNTED, {"version": version})
+            }
+            assert counted == recounted, f"{counted} != {recounted}"
+
+        await self.database.read(work)
 
     def _event(self, chance: random.Random, document: dict[str, Any], key: str) -> Event:
         at = self.clock.now()

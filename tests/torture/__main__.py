@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from random import SystemRandom
 
 from torture.judge import Verdict
+from torture.missing import Silence, miss_all
 from torture.moving import Journey, move
 from torture.torture import Plan, torture
 from torture.waiting import Vigil, wait_for_all
@@ -25,10 +26,13 @@ def main() -> int:
         "--moving", action="store_true", help="executions that rest three times, on four instances"
     )
     parser.add_argument("--waiting", action="store_true", help="waits for events, four instances, Kafka")
+    parser.add_argument("--missing", action="store_true", help="events that never come, four instances")
     parser.add_argument("--outage", action="store_true", help="--waiting while PostgreSQL is away for 30 s")
     parser.add_argument("--broker", action="store_true", help="--waiting while Kafka is killed and restarted")
     parser.add_argument("--redis", action="store_true", help="--moving with a Redis, in trouble too")
-    parser.add_argument("--every", type=float, default=1.0, help="seconds between blows: --moving, --waiting")
+    parser.add_argument(
+        "--every", type=float, default=1.0, help="seconds between blows: --moving, --missing, --waiting"
+    )
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended ends what they started
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
@@ -45,6 +49,8 @@ def main() -> int:
 def _chosen(seed: int, given: argparse.Namespace) -> Coroutine[None, None, Verdict]:
     if given.moving:
         return move(Journey(seed, given.executions, every=given.every, redis=given.redis))
+    if given.missing:
+        return miss_all(Silence(seed, given.executions, every=given.every))
     if given.waiting:
         vigil = Vigil(seed, given.executions, every=given.every, outage=given.outage, broker=given.broker)
         return wait_for_all(vigil)

@@ -78,10 +78,22 @@ def _run_each(connection: Connection, statement: str, values: list[tuple[object,
 
 
 def _values(table: Table, names: Names, rows: Rows, dialect: Dialect) -> list[tuple[object, ...]]:
-    encoders = _encoders(table, names, dialect)
-    return [
-        tuple(row[name] if encode is None else encode(row[name]) for name, encode in encoders) for row in rows
-    ]
+    columns = (_column(name, encode, rows) for name, encode in _encoders(table, names, dialect))
+    return list(zip(*columns, strict=True))
+
+
+def _column(name: str, encode: Encoder | None, rows: Rows) -> list[object]:
+    """What comes several times in a row, as the time does at which a batch was received, is encoded once."""
+    if encode is None:
+        return [row[name] for row in rows]
+    last, encoded = rows[0][name], encode(rows[0][name])
+    values = [encoded]
+    for row in rows[1:]:
+        value = row[name]
+        if value is not last:
+            last, encoded = value, encode(value)
+        values.append(encoded)
+    return values
 
 
 @lru_cache(maxsize=512)

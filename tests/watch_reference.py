@@ -32,13 +32,14 @@ class Story:
     """One run, told from its beginning."""
 
     graph: WatchedGraph
+    # Of all runs of the key.
+    alerts: dict[str, tuple[str, int]]
+    is_open: dict[str, bool]
     slots: list[Slot] = field(default_factory=list)
     came: Counter[str] = field(default_factory=Counter)
     early: Counter[str] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
-    alerts: dict[str, tuple[str, int]] = field(default_factory=dict)
-    open_misses: dict[str, bool] = field(default_factory=dict)
     worst: int = 0
 
     @property
@@ -119,18 +120,22 @@ class Story:
         self.worst = max(self.worst, WORST.index(severity))
 
     def _alert(self, node: str, reason: str) -> None:
-        _, count = self.alerts.get(node, ("", 0))
-        self.alerts[node] = (reason, count + 1)
-        self.open_misses[node] = True
+        """A miss is what an alert is about if nothing else is."""
+        before, count = self.alerts.get(node, ("", 0))
+        stays = reason == "EXPECTED_MISSED" and self.is_open.get(node, False)
+        self.alerts[node] = (before if stays else reason, count + 1)
+        self.is_open[node] = True
 
     def _resolved(self, node: str) -> None:
         if self.alerts[node][0] == "EXPECTED_MISSED":
-            self.open_misses[node] = False
+            self.is_open[node] = False
 
 
 def told(graph: WatchedGraph, trace: list[Happened]) -> list[Story]:
     """The runs of one key, from the beginning to the end of a trace."""
     stories: list[Story] = []
+    alerts: dict[str, tuple[str, int]] = {}
+    is_open: dict[str, bool] = {}
     for number, happened in enumerate(trace):
         if happened.node is None:
             for story in stories:
@@ -138,6 +143,6 @@ def told(graph: WatchedGraph, trace: list[Happened]) -> list[Story]:
             continue
         anew = not stories or (stories[-1].finished and graph.by_key[happened.node].start)
         if anew:
-            stories.append(Story(graph))
+            stories.append(Story(graph, alerts, is_open))
         stories[-1].event(number, happened)
     return stories

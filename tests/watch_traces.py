@@ -182,16 +182,15 @@ class Arena:
     def _compare_alerts(self, alerts: list[dict[str, Any]], version: int, stories: dict[str, Any]) -> None:
         """Of a key's runs, each node has one alert."""
         found = {
-            (row["correlation_key"], row["node_key"]): row["count"]
+            (row["correlation_key"], row["node_key"]): (row["reason"], row["count"], row["state"])
             for row in alerts
             if row["workflow_version_id"] == version
         }
-        wanted: Counter[tuple[str, str]] = Counter()
-        for key, runs in stories.items():
-            for story in runs:
-                for node, (_, count) in story.alerts.items():
-                    wanted[key, node] += count
-        assert found == dict(wanted)
+        assert found == {
+            (key, node): (reason, count, "open" if runs[0].is_open[node] else "resolved")
+            for key, runs in stories.items()
+            for node, (reason, count) in (runs[0].alerts if runs else {}).items()
+        }
 
 
 async def run_seeds(seeds: Sequence[int], every: int = 200) -> None:

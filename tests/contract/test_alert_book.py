@@ -20,6 +20,25 @@ from watch_house import NOON, WatchHouse, event
 OPERATOR = Caller("ann", frozenset({Role.OPERATOR}), None, How.TOKEN)
 STRANGER = Caller("bob", frozenset({Role.OPERATOR}), "elsewhere", How.TOKEN)
 
+# `b` is to come soon after `a`, and within ten years after `s`.
+TWICE: dict[str, Any] = {
+    "name": "Twice",
+    "key": "twice",
+    "graph": {
+        "nodes": [
+            {"key": "a", "eventType": "A", "start": True},
+            {"key": "s", "eventType": "S", "start": True},
+            {"key": "b", "eventType": "B"},
+            {"key": "end", "eventType": "END", "terminal": True},
+        ],
+        "edges": [
+            {"from": "b", "to": "end", "maxLatencySec": 60, "optional": True},
+            {"from": "a", "to": "b", "maxLatencySec": 60},
+            {"from": "s", "to": "b", "maxLatencySec": 10 * 365 * 86_400},
+        ],
+    },
+}
+
 
 @pytest.fixture
 async def house(database: Database) -> AsyncIterator[WatchHouse]:
@@ -82,6 +101,64 @@ async def test_whoever_resolves_a_miss_counts_on_it_no_longer(house: WatchHouse,
         await alerts.act(first, Act(AlertAction.RESOLVE, "ann"), OPERATOR)
     assert (await house.totals())["sys2-verify"] == (2, 0, 4, 0)
     assert (await alerts.get(second, OPERATOR)).state is AlertState.OPEN
+
+
+async def reasons(house: WatchHouse) -> list[tuple[str, str, int]]:
+    return [(row["reason"], row["state"], row["count"]) for row in await house.alerts()]
+
+
+async def test_a_miss_that_comes_after_all_takes_nothing_else_along(house: WatchHouse) -> None:
+    await house.watch(TWICE)
+    await house.take(event("B"), event("B"), event("A"), event("A"), event("A"))
+    assert await reasons(house) == [("ORDER_VIOLATION", "open", 2)]
+    assert await house.due.fire(100) == 1
+    assert await reasons(house) == [("ORDER_VIOLATION", "open", 3)]
+    await house.take(event("B", at=NOON + timedelta(hours=1)))
+    assert {row["status"] for row in await house.expectations()} == {"cleared"}
+    assert await reasons(house) == [("ORDER_VIOLATION", "open", 3)]
+
+
+async def late_beside_a_miss(house: WatchHouse) -> int:
+    """One is missed, and one comes late; the alert's id."""
+    await house.watch(TWICE)
+    await house.take(event("A"), event("S"))
+    assert await house.due.fire(100) == 1
+    assert await reasons(house) == [("EXPECTED_MISSED", "open", 1)]
+    await house.take(event("B", at=NOON + timedelta(days=4_000)))
+    assert await reasons(house) == [("SLA_MISSED", "open", 2)]
+    [row] = await house.alerts()
+    number: int = row["id"]
+    return number
+
+
+async def test_what_was_late_stays_so_when_what_was_missed_comes(house: WatchHouse) -> None:
+    await late_beside_a_miss(house)
+    await house.take(event("B", at=NOON + timedelta(days=4_001)))
+    assert {row["status"] for row in await house.expectations()} == {"cleared"}
+    assert await reasons(house) == [("SLA_MISSED", "open", 2)]
+
+
+async def test_whoever_resolves_what_was_late_counts_no_longer_on_what_was_missed(
+    house: WatchHouse, alerts: Alerts
+) -> None:
+    number = await late_beside_a_miss(house)
+    assert (await house.totals())["b"] == (1, 1, 2, 0)
+    await alerts.act(number, Act(AlertAction.RESOLVE, "ann", "seen"), OPERATOR)
+    assert (await house.totals())["b"] == (0, 1, 2, 0)
+
+
+async def test_an_alert_that_was_resolved_is_about_what_opens_it_again(
+    house: WatchHouse, alerts: Alerts
+) -> None:
+    await house.watch(TWICE)
+    await house.take(event("B"))
+    [row] = await house.alerts()
+    await alerts.act(row["id"], Act(AlertAction.RESOLVE, "ann", "seen"), OPERATOR)
+    await house.take(event("A"), event("A"))
+    assert await house.due.fire(100) == 1
+    assert await reasons(house) == [("EXPECTED_MISSED", "open", 2)]
+    await house.take(event("B", at=NOON + timedelta(hours=1)))
+    assert await reasons(house) == [("EXPECTED_MISSED", "resolved", 2)]
 
 
 async def test_many_are_acted_on_at_once_and_what_does_not_allow_it_is_named(

@@ -895,6 +895,13 @@ MUTANTS = [
         f"{TRADES} is_remembered and sqlite",
     ),
     Mutant(
+        "what an alert is about beside a miss",
+        "watch/alerts.py",
+        "    return standing.reason if beside else trigger.reason\n",
+        "    return trigger.reason\n",
+        f"{ALERTS} takes_nothing_else and sqlite",
+    ),
+    Mutant(
         "an end that comes before its start",
         "watch/evaluate.py",
         "    ahead = run.awaits_start and bool(run.early)\n",

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from sqlalchemy import ColumnElement, Connection, Row, Select, select, update
 
 from muster.model.stored import AuditEntry, Page
-from muster.model.watching import AlertReason, AlertState, Severity
+from muster.model.watching import AlertState, Severity
 from muster.store.audit import add_audits
 from muster.store.database import Database
 from muster.store.dialect import now as database_now
@@ -56,10 +56,10 @@ class AlertRepository:
         return await self._database.write(work)
 
     def _let_go(self, connection: Connection, institute_id: str | None, alert_ids: Sequence[int]) -> None:
-        """Whoever resolves a miss waits for it no longer. Runs before alerts: events lock them so."""
+        """Whoever resolves a miss waits for it no longer, whatever else the alert is about. Runs before
+        alerts: events lock them so."""
         missed = select(a.node_key, a.workflow_run_id).where(
             a.id.in_(alert_ids),
-            a.reason == AlertReason.EXPECTED_MISSED.value,
             a.state != AlertState.RESOLVED.value,
             a.workflow_run_id.is_not(None),
             *_of(institute_id),

@@ -51,13 +51,20 @@ def _triggered(standing: Standing | None, trigger: Trigger) -> Standing:
     return replace(
         standing,
         severity=worst(standing.severity, trigger.severity),
-        reason=trigger.reason,
+        reason=_about(standing, trigger),
         state=AlertState.OPEN if again else standing.state,
         count=standing.count + 1,
         last_triggered_at=max(standing.last_triggered_at, trigger.at),
         suppressed_until=None if again else standing.suppressed_until,
         resolved_at=None if again else standing.resolved_at,
     )
+
+
+def _about(standing: Standing, trigger: Trigger) -> AlertReason:
+    """What an alert is about that is triggered once more. A miss is over when its event comes; what was late
+    or out of order stays so until somebody has seen to it, and no miss hides that."""
+    beside = trigger.reason is AlertReason.EXPECTED_MISSED and standing.state is not AlertState.RESOLVED
+    return standing.reason if beside else trigger.reason
 
 
 def _is_over(standing: Standing, at: datetime) -> bool:
@@ -67,6 +74,7 @@ def _is_over(standing: Standing, at: datetime) -> bool:
 
 
 def _settled(standing: Standing, settled: Settled) -> Standing:
+    """What is about a miss and nothing else resolves by itself."""
     if standing.state is AlertState.RESOLVED or standing.reason is not AlertReason.EXPECTED_MISSED:
         return standing
     return replace(

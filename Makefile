@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api zones simulate watching histories mutants torture moving missing waiting publishing services services-down lock clean
+.PHONY: help run console console-soon screenshots wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api zones simulate watching histories mutants torture moving missing waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ $(CONSOLE)/index.html: console/node_modules/.done console/src/api/schema.d.ts $(
 
 wheel: console .venv/.runtime  ## build the package, with the console inside, into dist/
 	@rm -f dist/muster-*.whl && $(UV) build -q --wheel --offline --no-build-isolation --python $(BIN)/python -o dist && ls dist/*.whl
+
+screenshots: .venv/.dev console  ## the console's pages as pictures, for the docs: NAME= for some of them
+	@$(BIN)/python scripts/screenshots.py $(NAME)
 
 console-test: console/node_modules/.done  ## the tests of the console's own functions
 	@cd console && npx vitest run --silent --reporter=dot

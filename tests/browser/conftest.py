@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, sync_playwright
 
+from browser_servers import BOTH, own_server
 from console_for_tests import FLAGS, Desk, built
 from polling import PATIENCE
 from servers import Server
@@ -29,15 +30,13 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One for all tests of a module: each has workflows of its own."""
-    found = Server(tmp_path_factory.mktemp("server"))
-    try:
+@pytest.fixture(scope="module", params=BOTH)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for all tests of a module, on each database: each test has workflows of its own. What is about its
+    looks alone is seen on one: `on_sqlite`."""
+    with own_server(tmp_path_factory.mktemp("server"), request.param, request) as found:
         found.start()
         yield found
-    finally:
-        found.clean_up()
 
 
 @pytest.fixture

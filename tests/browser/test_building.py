@@ -6,10 +6,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from browser_servers import on_sqlite
 from console_for_tests import Desk
 from servers import Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, on_sqlite]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -142,17 +143,3 @@ def test_a_token_is_made_shown_once_and_revoked(desk: Desk, server: Server) -> N
     dialog.get_by_role("button", name="Revoke").click()
     expect(row).to_contain_text("cancelled")
     assert "mst_" not in desk.page.content()
-
-
-def test_nothing_on_these_pages_keeps_people_out(desk: Desk, axe: str) -> None:
-    found = {}
-    for path, there in (
-        ("/templates", ".list"),
-        ("/schedules?view=month", ".days"),
-        ("/settings", ".card"),
-        ("/external-tasks", ".list, .empty"),
-    ):
-        desk.open(path)
-        expect(desk.page.locator(f"main :is({there})").first).to_be_visible()
-        found[path] = desk.findings(axe)
-    assert {path: each for path, each in found.items() if each} == {}

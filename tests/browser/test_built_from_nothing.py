@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from browser_servers import BOTH, own_server
 from console_for_tests import Desk
 from polling import PATIENCE
 from servers import MUSTER, Server
@@ -14,17 +15,14 @@ from servers import MUSTER, Server
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@pytest.fixture(scope="module", params=BOTH)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One that has the demo's students, queries and actions."""
-    found = Server(tmp_path_factory.mktemp("school"))
-    loading = [str(MUSTER), "demo", "load", "--data-dir", str(found.folder)]
-    subprocess.run(loading, env=found.environment(), cwd=found.folder, check=True, timeout=PATIENCE)
-    try:
+    with own_server(tmp_path_factory.mktemp("school"), request.param, request) as found:
+        loading = [str(MUSTER), "demo", "load", "--data-dir", str(found.folder)]
+        subprocess.run(loading, env=found.environment(), cwd=found.folder, check=True, timeout=PATIENCE)
         found.start()
         yield found
-    finally:
-        found.clean_up()
 
 
 def test_student_onboarding_is_built_by_drag_and_drop_saved_run_and_seen_to_finish(

@@ -2,10 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from browser_servers import on_sqlite
 from console_for_tests import EXAMPLES, Desk
 from servers import Server
 
@@ -73,6 +75,7 @@ def test_nodes_are_dragged_from_the_palette_and_joined_by_their_ports(desk: Desk
     assert len(definition["routing"]) == 1  # type: ignore[arg-type]
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "name", [path.name for path in sorted(EXAMPLES.glob("*.*")) if path.suffix in (".json", ".yaml")]
 )
@@ -129,6 +132,70 @@ def test_expressions_show_their_value_for_the_sample_and_complete_from_it(desk: 
     message.press("End")
     message.type(" + 1}")
     desk.see("= 13")
+
+
+@on_sqlite
+def test_notes_are_kept_with_the_node_and_a_workflow_goes_out_and_in_by_file(
+    desk: Desk, server: Server, tmp_path: Path
+) -> None:
+    desk.open("/workflows/new?tab=text")
+    desk.paste({"name": "Noted", "nodes": [{"id": "only", "type": "NOOP"}]})
+    desk.press("Canvas")
+    desk.node("only").click()
+    panel = desk.page.get_by_role("complementary", name="Properties")
+    panel.get_by_role("tab", name="Notes").click()
+    panel.get_by_role("textbox", name="Notes").fill("Ask Ada first: #{nobody")
+    expect(desk.node("only").get_by_label("Notes: Ask Ada first")).to_be_visible()
+    taken = {}
+    for kind in ("JSON", "YAML", "SVG"):
+        desk.press("Import and export")
+        with desk.page.expect_download() as download:
+            desk.page.get_by_role("button", name=kind, exact=True).click()
+        taken[download.value.suggested_filename] = Path(download.value.path()).read_text()
+        desk.page.keyboard.press("Escape")
+    assert list(taken) == ["noted.json", "noted.yaml", "noted.svg"]
+    assert json.loads(taken["noted.json"])["nodes"][0]["notes"] == "Ask Ada first: #{nobody"
+    assert taken["noted.svg"].startswith("<svg")
+    file = tmp_path / "noted.yaml"
+    file.write_text(taken["noted.yaml"].replace("only", "again"))
+    desk.press("Import and export")
+    desk.page.get_by_label("Open a file in its place").set_input_files(file)
+    expect(desk.node("again")).to_be_visible()
+    desk.save()
+    assert saved(server, "noted")["nodes"][0]["notes"] == "Ask Ada first: #{nobody"  # type: ignore[index]
+
+
+@on_sqlite
+def test_nodes_are_copied_pasted_and_arranged(desk: Desk) -> None:
+    desk.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desk.open("/workflows/new?tab=text")
+    desk.paste({"name": "Copied", "nodes": [{"id": "say", "type": "LOG", "config": {"message": "twice"}}]})
+    desk.press("Canvas")
+    desk.node("say").click()
+    desk.page.keyboard.press("Control+c")
+    desk.see("Copied say")
+    desk.page.keyboard.press("Control+v")
+    expect(desk.node("say_2")).to_contain_text("twice")
+    desk.press("Arrange the nodes")
+    desk.page.keyboard.press("Control+z")
+    expect(desk.node("say_2")).to_have_count(0)
+    desk.page.keyboard.press("Control+Shift+z")
+    expect(desk.node("say_2")).to_be_visible()
+
+
+@on_sqlite
+def test_an_email_is_previewed_for_the_sample(desk: Desk) -> None:
+    message = {"to": "#{email}", "subject": "Welcome #{name}", "body": "<b>Hello</b>"}
+    desk.open("/workflows/new?tab=text")
+    desk.paste({"name": "Mailed", "nodes": [{"id": "mail", "type": "SEND_EMAIL", "config": message}]})
+    desk.press("Canvas")
+    desk.page.get_by_role("tab", name="Test run").click()
+    desk.page.get_by_label("Sample context").fill('{"email": "ada@example.org", "name": "Ada"}')
+    desk.node("mail").click()
+    preview = desk.page.get_by_role("region", name="Preview")
+    expect(preview).to_contain_text("ada@example.org")
+    expect(preview).to_contain_text("Welcome Ada")
+    expect(preview).to_contain_text("<b>Hello</b>")
 
 
 def test_of_two_people_the_second_is_told_and_nothing_is_lost(

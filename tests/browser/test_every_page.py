@@ -1,27 +1,49 @@
 """What holds of every page: no complaint, nothing that keeps people out, nothing from elsewhere."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
 from browser_flows import FAILING, WAITING, started
+from browser_servers import on_sqlite
 from console_for_tests import Desk
+from polling import poll
 from servers import Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, on_sqlite]
 
 PAGES = [
     "/workflows",
+    "/templates",
     "/schedules",
+    "/schedules?view=month",
     "/triggers",
     "/executions",
     "/waits",
+    "/commands",
+    "/external-tasks",
     "/approvals",
+    "/outbox",
     "/dead-letters",
+    "/wallboard",
+    "/items",
+    "/alerts",
     "/instances",
+    "/settings",
 ]
+THERE = ", ".join(
+    f"main {each}"
+    for each in (".list", ".node", ".canvas-hint", ".tile", ".days", ".timeline", ".empty", "table")
+)
 SCRIPT = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
+
+
+def items_of(server: Server, path: str) -> list[object]:
+    _, page = server.call("GET", path)
+    assert isinstance(page, dict)
+    return page["items"]
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +62,37 @@ def lived_in(server: Server) -> dict[str, str]:
     }
     for document in (asks, WAITING, FAILING):
         assert server.call("POST", "/api/workflow", document)[0] == 201
+    watched = {
+        "name": f"Watched {SCRIPT}",
+        "key": "watched",
+        "createdBy": SCRIPT,
+        "groupDimensions": ["desk"],
+        "graph": {
+            "nodes": [
+                {"key": SCRIPT, "eventType": "BEGUN", "start": True},
+                {"key": "end", "eventType": "END"},
+            ],
+            "edges": [{"from": SCRIPT, "to": "end", "maxLatencySec": 1, "severity": "red"}],
+        },
+    }
+    event = {
+        "eventType": "BEGUN",
+        "eventTime": "2026-01-05T09:00:00Z",
+        "correlationKey": SCRIPT,
+        "sourceSystem": SCRIPT,
+        "group": {"desk": SCRIPT},
+        "payload": {SCRIPT: SCRIPT},
+    }
+    template = {"id": "hostile", "name": SCRIPT, "nodeType": "LOG", "configJson": {"message": SCRIPT}}
+    for path, body in (
+        ("/workflows", watched),
+        ("/ingest", event),
+        ("/api/workflow/node-templates", template),
+        ("/api/tokens", {"name": SCRIPT, "roles": ["viewer"]}),
+    ):
+        status, said = server.call("POST", path, body)
+        assert status < 300, said
+    poll(lambda: len(items_of(server, "/alerts")) == 1)
     return {key: started(server, key, {"note": SCRIPT}) for key in ("asking", "waiting", "failing")}
 
 
@@ -49,19 +102,25 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     desk: Desk = open_desk(server, scheme)  # type: ignore[operator]  # a fixture is a plain function
     found: dict[str, list[str]] = {}
-    further = ["/workflows/new", "/workflows/waiting", f"/executions/{lived_in['waiting']}"]
-    for path in PAGES + further:
+    ids = [lived_in["waiting"], lived_in["failing"]]
+    further = ["/workflows/new", "/workflows/waiting", *[f"/executions/{each}" for each in ids]]
+    for path in [*PAGES, *further, f"/items/{quote(SCRIPT, safe='')}"]:
         desk.open(path)
-        expect(desk.page.locator("main .list, main .node, main .canvas-hint").first).to_be_visible()
+        expect(desk.page.locator(THERE).first).to_be_visible()
         found[path] = desk.findings(axe)
     assert {path: each for path, each in found.items() if each} == {}
 
 
 def test_stored_script_is_shown_as_text(desk: Desk, lived_in: dict[str, str]) -> None:
-    for path in ("/workflows", "/approvals", "/triggers", f"/executions/{lived_in['failing']}"):
-        desk.open(path)
+    opened: list[str] = []
+    desk.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
+    named = ["workflows", "templates", "approvals", "triggers", "dead-letters", "settings"]
+    watched = ["wallboard", "items", "alerts", f"items/{quote(SCRIPT, safe='')}"]
+    for path in [*named, *watched, f"executions/{lived_in['failing']}"]:
+        desk.open(f"/{path}")
         desk.see(re.compile("onerror=alert"))
-        assert "taken" not in desk.page.title()
+        assert "taken" not in desk.page.title().split("<")[0]
+        assert opened == []
     desk.page.get_by_role("tab", name="Context").click()
     desk.see(re.compile("onerror=alert"))
 

@@ -5,9 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from browser_servers import on_sqlite
 from console_for_tests import Desk
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, on_sqlite]
 
 WAIT = {
     "name": "Ordered",

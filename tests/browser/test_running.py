@@ -47,6 +47,43 @@ def test_a_wait_shows_what_it_has_and_needs_and_goes_on_when_it_is_answered(
     expect(desk.node("finish")).to_contain_text("completed")
 
 
+def test_what_came_close_is_seen_on_the_node_and_taken_by_hand(desk: Desk, server: Server) -> None:
+    execution, other = waiting(server), waiting(server)
+    _, whole = server.call("GET", f"/api/workflow/executions/{execution}")
+    assert isinstance(whole, dict)
+    ids = {"correlation_id": whole["waits"][0]["correlationId"], "execution_id": other}
+    body = {**ids, "event_name": "paid", "amount": 12}
+    _, turned_away = server.call("POST", "/api/internal/callbacks/external-service", body)
+    assert turned_away == {"accepted": False, "reason": "EXECUTION_MISMATCH"}
+    desk.open(f"/executions/{execution}")
+    expect(desk.node("answer")).to_contain_text("1 near miss")
+    desk.press("Take it all the same")
+    desk.page.get_by_role("dialog").get_by_role("button", name="Give it to the wait").click()
+    expect(desk.node("answer")).to_contain_text("1 of 2 received")
+
+
+def test_who_was_paused_by_hand_says_so_until_resumed(desk: Desk, server: Server) -> None:
+    execution = waiting(server)
+    desk.open(f"/executions/{execution}")
+    desk.press("Pause")
+    desk.page.get_by_role("dialog").get_by_role("button", name="Pause", exact=True).click()
+    said = desk.page.locator(".execution-head").get_by_text("goes on only when it is resumed")
+    expect(said).to_be_visible()
+    desk.press("Resume")
+    desk.page.get_by_role("dialog").get_by_role("button", name="Resume", exact=True).click()
+    expect(said).to_be_hidden()
+
+
+def test_a_filtered_list_counts_only_what_fits(desk: Desk, server: Server) -> None:
+    started(server, "failing", {"note": "the first"})
+    desk.open("/executions?status=FAILED")
+    expect(desk.page.locator(".rows > .row").first).to_be_visible()
+    waiting(server)
+    started(server, "failing", {"note": "the second"})
+    desk.press("1 new or changed", exact=False)
+    desk.see("stumbled over the second")
+
+
 def test_a_restart_is_said_and_outlived(desk: Desk, server: Server, complaints: list[str]) -> None:
     execution = waiting(server)
     desk.open(f"/executions/{execution}")

@@ -1,16 +1,14 @@
 """Signing in: at a real OpenID provider by code with PKCE, and with a token; on PostgreSQL."""
 
-import asyncio
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from browser_servers import own_server
 from console_for_tests import Desk
-from databases import fresh_database
 from oidc_for_tests import OpenIdProvider
 from servers import Server
 
@@ -18,26 +16,15 @@ pytestmark = [pytest.mark.browser, pytest.mark.oidc, pytest.mark.postgres]
 
 
 @pytest.fixture
-def guarded(tmp_path: Path, own_oidc: OpenIdProvider, postgres_url: str) -> Iterator[Server]:
-    """On a database that is made and dropped in another thread: the browser's driver has this one's loop."""
-    server = Server(tmp_path)
-    elsewhere = ThreadPoolExecutor(1)
-    runner = asyncio.Runner()
-    fresh = fresh_database("postgres", postgres_url)
-    server.settings = {
-        "OIDC_ISSUER_URI": own_oidc.issuer,
-        "OIDC_CLIENT_ID": "console",
-        "OIDC_AUDIENCE": own_oidc.audience,
-        "DB_URL": elsewhere.submit(runner.run, fresh.__aenter__()).result(),
-    }
-    try:
+def guarded(tmp_path: Path, own_oidc: OpenIdProvider, request: pytest.FixtureRequest) -> Iterator[Server]:
+    with own_server(tmp_path, "postgres", request) as server:
+        server.settings |= {
+            "OIDC_ISSUER_URI": own_oidc.issuer,
+            "OIDC_CLIENT_ID": "console",
+            "OIDC_AUDIENCE": own_oidc.audience,
+        }
         server.start()
         yield server
-    finally:
-        server.clean_up()
-        elsewhere.submit(runner.run, fresh.__aexit__(None, None, None)).result()
-        elsewhere.submit(runner.close).result()
-        elsewhere.shutdown()
 
 
 def test_a_person_signs_in_at_the_provider_and_comes_back_to_where_they_were(

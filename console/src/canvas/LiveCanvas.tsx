@@ -1,11 +1,12 @@
 import { Background, Controls, ReactFlow, ReactFlowProvider } from '@xyflow/react';
 import '@xyflow/react/dist/style.css';
 import { useMemo } from 'react';
-import type { Flow } from '../graph/flow';
+import { type Flow, startOf } from '../graph/flow';
 import { layOut } from '../graph/layout';
 import './canvas.css';
 import { drawnEdges, drawnNodes } from './drawn';
-import { type Fate, NodeCard } from './NodeCard';
+import { firstLook } from './first-look';
+import { type CardNode, type Fate, NodeCard } from './NodeCard';
 import { useNodeTypes } from './useNodeTypes';
 
 const NODE_TYPES = { card: NodeCard };
@@ -17,12 +18,22 @@ interface Props {
   readonly choose: (id: string | null) => void;
 }
 
+const BUSY = /^(waiting|running|retrying|paused)/;
+
+/** Where somebody looks first: at what failed, else at what goes on, else at the start. */
+function matters(flow: Flow, fates: ReadonlyMap<string, Fate>): string | undefined {
+  const states = [...fates];
+  const failed = states.find(([, fate]) => fate.status === 'failed');
+  const busy = states.find(([, fate]) => BUSY.test(fate.status));
+  return (failed ?? busy)?.[0] ?? startOf(flow);
+}
+
 /** A workflow with how each of its nodes fares; looked at, not changed. */
 export function LiveCanvas({ flow, fates, chosen, choose }: Props) {
   const types = useNodeTypes();
   const places = useMemo(() => layOut(flow), [flow]);
   const drawing = { flow, places, types: types.byName, fates, editable: false };
-  const nodes = drawnNodes(drawing).map((node) => ({ ...node, selected: node.id === chosen }));
+  const nodes: CardNode[] = drawnNodes(drawing).map((node) => ({ ...node, selected: node.id === chosen }));
   return (
     <ReactFlowProvider>
       <ReactFlow
@@ -35,6 +46,7 @@ export function LiveCanvas({ flow, fates, chosen, choose }: Props) {
         nodesConnectable={false}
         edgesFocusable={false}
         fitView
+        onInit={(instance) => void firstLook(instance, matters(flow, fates))}
         fitViewOptions={{ maxZoom: 1.1, padding: 0.15 }}
         minZoom={0.1}
         onlyRenderVisibleElements={flow.nodes.length > 150}

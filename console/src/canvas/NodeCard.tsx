@@ -12,6 +12,8 @@ export interface Fate {
   readonly attempt: number;
   readonly took: number | null;
   readonly received?: string;
+  /** How many events came close and were turned away. */
+  readonly misses?: number;
   readonly from?: string;
   readonly deadline?: string | null;
 }
@@ -23,6 +25,7 @@ export interface CardData extends Record<string, unknown> {
   readonly category: string;
   readonly says: string;
   readonly isStart: boolean;
+  readonly notes: string;
   readonly errors: number;
   readonly warnings: number;
   readonly fate?: Fate | undefined;
@@ -78,6 +81,16 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
         {fate && <FateLine fate={fate} />}
       </span>
       {data.isStart && <span className="node-start">start</span>}
+      {fate?.misses ? (
+        <span className="node-problems warn" title="Came close, and was turned away: see why it is waiting">
+          ▲ {fate.misses} near {fate.misses === 1 ? 'miss' : 'misses'}
+        </span>
+      ) : null}
+      {data.notes && (
+        <span className="node-notes" title={data.notes} role="img" aria-label={`Notes: ${data.notes}`}>
+          ✎
+        </span>
+      )}
       {data.errors + data.warnings > 0 && (
         <span className={data.errors ? 'node-problems bad' : 'node-problems warn'}>
           {data.errors ? `✕ ${data.errors}` : `▲ ${data.warnings}`}

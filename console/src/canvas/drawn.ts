@@ -38,6 +38,7 @@ export function drawnNodes({ flow, places, types, problems, fates, editable }: D
         category: type?.category ?? '',
         says: says(node),
         isStart: node.id === start,
+        notes: typeof node.rest.notes === 'string' ? node.rest.notes : '',
         errors: wrong?.errors ?? 0,
         warnings: wrong?.warnings ?? 0,
         fate: fates?.get(node.id),

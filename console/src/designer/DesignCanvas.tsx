@@ -13,10 +13,11 @@ import '@xyflow/react/dist/style.css';
 import { useEffect, useMemo, useState } from 'react';
 import { drawnEdges, drawnNodes } from '../canvas/drawn';
 import '../canvas/canvas.css';
+import { firstLook } from '../canvas/first-look';
 import { type CardNode, NodeCard } from '../canvas/NodeCard';
 import { useNodeTypes } from '../canvas/useNodeTypes';
 import type { Edit } from '../graph/edit';
-import { edgeId, type Flow, type FlowEdge } from '../graph/flow';
+import { edgeId, type Flow, type FlowEdge, startOf } from '../graph/flow';
 import { layOut, type Place } from '../graph/layout';
 
 const NODE_TYPES = { card: NodeCard };
@@ -44,7 +45,7 @@ interface Props {
 export function DesignCanvas(props: Props) {
   const { flow, edit, problems, moved, selection, select, editable } = props;
   const types = useNodeTypes();
-  const { screenToFlowPosition } = useReactFlow();
+  const { screenToFlowPosition, getViewport, setViewport } = useReactFlow();
   const arranged = useMemo(() => layOut(flow), [flow]);
   const places = useMemo(() => new Map([...arranged, ...moved]), [arranged, moved]);
   const drawing = useMemo(
@@ -65,6 +66,20 @@ export function DesignCanvas(props: Props) {
       });
     });
   }, [drawing, chosen]);
+  // Its panel takes room from the canvas: what it is about must not lie under it.
+  useEffect(() => {
+    if (chosen === null) return undefined;
+    const soon = requestAnimationFrame(() => {
+      const card = document.querySelector(`.react-flow__node[data-id="${CSS.escape(chosen)}"]`);
+      const pane = document.querySelector('.react-flow__pane');
+      if (!card || !pane) return;
+      const hidden = card.getBoundingClientRect().right - pane.getBoundingClientRect().right + 24;
+      if (hidden <= 0) return;
+      const { x, y, zoom } = getViewport();
+      void setViewport({ x: x - hidden, y, zoom });
+    });
+    return () => cancelAnimationFrame(soon);
+  }, [chosen, getViewport, setViewport]);
   const drawn = useMemo(() => drawnEdges({ flow, editable }), [flow, editable]);
   const chosenEdge = selection.kind === 'edge' ? selection.index : null;
   const edges = useMemo(
@@ -113,6 +128,7 @@ export function DesignCanvas(props: Props) {
       nodesConnectable={editable}
       deleteKeyCode={editable ? ['Delete', 'Backspace'] : null}
       fitView={begunWithNodes}
+      onInit={(instance) => void (begunWithNodes && firstLook(instance, startOf(flow)))}
       fitViewOptions={{ maxZoom: 1, padding: 0.2 }}
       minZoom={0.1}
       connectionRadius={36}

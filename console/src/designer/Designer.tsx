@@ -19,6 +19,7 @@ import { DesignCanvas, type Selection } from './DesignCanvas';
 import './designer.css';
 import { Drawer } from './Drawer';
 import { EdgePanel } from './EdgePanel';
+import { Exchange } from './Exchange';
 import { Sample } from './ExpressionInput';
 import { EXAMPLE } from './examples';
 import { FlowPanel } from './FlowPanel';
@@ -69,7 +70,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
   const [tab, setTab] = useState<'canvas' | 'text'>(() =>
     location.search.includes('tab=text') ? 'text' : 'canvas',
   );
-  const [asking, ask] = useState<'type' | 'save' | 'run' | null>(null);
+  const [asking, ask] = useState<'type' | 'save' | 'run' | 'exchange' | null>(null);
   const [sample, setSample] = useState('{}');
   const [moved, move] = usePlaces(workflow?.key ?? 'new');
   const [, go] = useLocation();
@@ -186,6 +187,15 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
             >
               <Icon name="cog" />
             </button>
+            <button
+              type="button"
+              className="icon-button"
+              title="Import and export"
+              aria-label="Import and export"
+              onClick={() => ask('exchange')}
+            >
+              <Icon name="file" />
+            </button>
             {workflow?.activeVersion && (
               <button type="button" className="button" onClick={() => ask('run')}>
                 Run
@@ -275,6 +285,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
         {asking === 'save' && (
           <SaveDialog flow={flow} workflow={workflow} seen={seen} close={() => ask(null)} saved={saved} />
         )}
+        {asking === 'exchange' && <Exchange flow={flow} edit={edit} close={() => ask(null)} />}
         {asking === 'run' && workflow && (
           <StartDialog
             workflow={workflow}

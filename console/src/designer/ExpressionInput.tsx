@@ -12,10 +12,12 @@ interface Props {
   readonly placeholder: string;
   readonly long: boolean;
   readonly change: (text: string) => void;
+  /** What may stand there, to choose from. */
+  readonly known?: readonly string[];
 }
 
 /** Text that may hold `#{…}`: completed from the sample, its value below while it is typed. */
-export function ExpressionInput({ id, value, placeholder, long, change }: Props) {
+export function ExpressionInput({ id, value, placeholder, long, change, known = [] }: Props) {
   const field = useRef<HTMLTextAreaElement & HTMLInputElement>(null);
   const [focused, setFocused] = useState(false);
   const [caret, setCaret] = useState(0);
@@ -53,6 +55,7 @@ export function ExpressionInput({ id, value, placeholder, long, change }: Props)
         value={value}
         placeholder={placeholder}
         aria-autocomplete="list"
+        list={known.length && !long ? `${id}-known` : undefined}
         onFocus={() => {
           setFocused(true);
           touch(true);
@@ -68,6 +71,13 @@ export function ExpressionInput({ id, value, placeholder, long, change }: Props)
           change(event.target.value);
         }}
       />
+      {known.length > 0 && (
+        <datalist id={`${id}-known`}>
+          {known.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      )}
       {offered.length > 0 && (
         <ul className="offers" aria-label="Names in the sample">
           {offered.map((name, index) => (

@@ -5,6 +5,7 @@ import { useNodeTypes } from '../canvas/useNodeTypes';
 import type { Edit } from '../graph/edit';
 import { type Flow, type FlowNode, isObject, nameOf, startOf } from '../graph/flow';
 import { Icon } from '../ui/Icon';
+import { EmailPreview } from './EmailPreview';
 import { SchemaForm } from './SchemaForm';
 import type { Schema } from './schema';
 import type { Found } from './useProblems';
@@ -53,6 +54,7 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
           <Tabs.Trigger value="config">Config</Tabs.Trigger>
           <Tabs.Trigger value="errors">Retry &amp; errors</Tabs.Trigger>
           <Tabs.Trigger value="routes">Routes</Tabs.Trigger>
+          <Tabs.Trigger value="notes">Notes</Tabs.Trigger>
           <Tabs.Trigger value="json">JSON</Tabs.Trigger>
         </Tabs.List>
         <Tabs.Content value="config" tabIndex={-1}>
@@ -76,12 +78,16 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
               />
             )
           )}
+          {type?.name === 'SEND_EMAIL' && <EmailPreview config={node.config} />}
         </Tabs.Content>
         <Tabs.Content value="errors" tabIndex={-1}>
           <Settings flow={flow} node={node} edit={edit} />
         </Tabs.Content>
         <Tabs.Content value="routes" tabIndex={-1}>
           <Routes flow={flow} node={node} edit={edit} connect={connect} />
+        </Tabs.Content>
+        <Tabs.Content value="notes" tabIndex={-1}>
+          <Notes node={node} edit={edit} />
         </Tabs.Content>
         <Tabs.Content value="json" tabIndex={-1} className="json-tab">
           <NodeJson key={node.id} node={node} edit={edit} />
@@ -256,6 +262,30 @@ function Routes({ flow, node, edit, connect }: Pick<Props, 'flow' | 'node' | 'ed
         </div>
       )}
     </div>
+  );
+}
+
+function Notes({ node, edit }: Pick<Props, 'node' | 'edit'>) {
+  const { notes, ...rest } = node.rest;
+  return (
+    <label className="field">
+      <span>Notes</span>
+      <textarea
+        className="input"
+        rows={12}
+        maxLength={10_000}
+        placeholder="Why it is as it is, whom to ask before it is changed …"
+        value={typeof notes === 'string' ? notes : ''}
+        onChange={(event) =>
+          edit({
+            kind: 'settle',
+            id: node.id,
+            rest: event.target.value ? { ...rest, notes: event.target.value } : rest,
+          })
+        }
+      />
+      <small>For people: saved with the workflow, and taken as they stand.</small>
+    </label>
   );
 }
 

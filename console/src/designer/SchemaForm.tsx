@@ -2,6 +2,7 @@ import { useId, useState } from 'react';
 import { isObject, type JsonObject } from '../graph/flow';
 import { ExpressionInput } from './ExpressionInput';
 import { conditioned, isLong, kindOf, resolved, type Schema, titleOf } from './schema';
+import { useKnown } from './useKnown';
 
 interface Props {
   readonly schema: Schema;
@@ -90,6 +91,7 @@ function plain(text: string): string {
 }
 
 function Control({ id, kind, name, schema, value, change }: FieldProps & { id: string; kind: string }) {
+  const known = useKnown(schema.format);
   const hint =
     schema.default !== undefined
       ? shown(schema.default)
@@ -126,6 +128,7 @@ function Control({ id, kind, name, schema, value, change }: FieldProps & { id: s
           value={value === undefined ? '' : shown(value)}
           placeholder={hint}
           long={isLong(name, schema)}
+          known={known}
           change={(text) => change(scalar(text, kind === 'number' || Array.isArray(schema.type)))}
         />
       );

@@ -1,9 +1,9 @@
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import type { Edit } from '../graph/edit';
 import type { Flow } from '../graph/flow';
-import { readFlow } from '../graph/read';
 import { writeFlow } from '../graph/write';
+import { understood } from './understood';
 
 const CodeEditor = lazy(() => import('./CodeEditor'));
 
@@ -65,15 +65,4 @@ export function TextTab({ flow, edit }: { flow: Flow; edit: (edit: Edit) => void
 function written(flow: Flow, language: Language): string {
   const document = writeFlow(flow);
   return language === 'json' ? JSON.stringify(document, null, 2) : stringify(document);
-}
-
-/** A flow; or what is wrong with the text. */
-function understood(text: string): Flow | string {
-  let document: unknown;
-  try {
-    document = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text, { maxAliasCount: 0 });
-  } catch (error) {
-    return (error as Error).message.split('\n')[0] ?? 'This cannot be read.';
-  }
-  return readFlow(document)?.flow ?? 'A definition is an object.';
 }

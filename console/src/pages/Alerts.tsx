@@ -46,6 +46,7 @@ export default function Alerts() {
   const [filters, set] = useFilters();
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
   const [action, act] = useState<Action | null>(null);
+  const [hours, setHours] = useState(1);
   const mayOperate = useMay('operator');
   const queries = useQueryClient();
   const state = filters.state as Alert['state'] | undefined;
@@ -123,22 +124,47 @@ export default function Alerts() {
           close={() => act(null)}
           act={async (reason) => {
             const until =
-              action === 'suppress' ? { until: new Date(Date.now() + 3_600_000).toISOString() } : {};
+              action === 'suppress' ? { until: new Date(Date.now() + hours * 3_600_000).toISOString() } : {};
             const ids = [...chosen].map(Number);
             await got(api.POST('/alerts/bulk', { body: { action, ids, reason, ...until } as never }));
             say(`${ids.length} dealt with`);
             choose(new Set());
             refresh();
           }}
-        />
+        >
+          {action === 'suppress' && (
+            <label className="field">
+              <span>For</span>
+              <select
+                className="input"
+                value={hours}
+                onChange={(event) => setHours(Number(event.target.value))}
+              >
+                {QUIET.map(([length, words]) => (
+                  <option key={length} value={length}>
+                    {words}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+        </Reasoned>
       )}
     </Page>
   );
 }
 
+const QUIET: readonly (readonly [hours: number, words: string])[] = [
+  [1, 'an hour'],
+  [4, 'four hours'],
+  [12, 'twelve hours'],
+  [24, 'a day'],
+  [168, 'a week'],
+];
+
 const WHAT: Record<Action, string> = {
   ack: 'Others see that somebody is on it. They stay until they are resolved.',
-  suppress: 'They keep quiet for an hour.',
+  suppress: 'They keep quiet until then, and open again if it goes on.',
   resolve: 'They are over. What happens again opens them again.',
   reopen: 'They are open again.',
 };

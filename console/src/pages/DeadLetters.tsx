@@ -40,8 +40,13 @@ export default function DeadLetters() {
   const queries = useQueryClient();
   const status = filters.status as Letter['status'] | undefined;
   const pages = usePages(
-    ['dead-letters', status],
-    (cursor) => got(api.GET('/api/dead-letters', { params: { query: { status, cursor, limit: 100 } } })),
+    ['dead-letters', status, filters.source],
+    (cursor) =>
+      got(
+        api.GET('/api/dead-letters', {
+          params: { query: { status, source: filters.source, cursor, limit: 100 } },
+        }),
+      ),
     15_000,
   );
   const refresh = () => void queries.invalidateQueries({ queryKey: ['dead-letters'] });
@@ -70,6 +75,12 @@ export default function DeadLetters() {
         />
       }
     >
+      <Reasons
+        letters={pages.rows}
+        source={filters.source}
+        only={(source) => set({ source })}
+        take={mayOperate ? (ids) => choose(new Set(ids)) : null}
+      />
       <Listed
         label="Dead letters"
         pages={pages}
@@ -116,6 +127,61 @@ export default function DeadLetters() {
         />
       )}
     </Page>
+  );
+}
+
+interface ReasonsProps {
+  readonly letters: readonly Letter[];
+  readonly source: string | undefined;
+  readonly only: (source: string | undefined) => void;
+  readonly take: ((ids: readonly string[]) => void) | null;
+}
+
+/** Open letters of one cause, counted: usually they are dealt with together. */
+function Reasons({ letters, source, only, take }: ReasonsProps) {
+  const groups = new Map<string, Letter[]>();
+  for (const letter of letters.filter((each) => each.status === 'open')) {
+    const reason = `${letter.errorType}\n${letter.source}`;
+    groups.set(reason, [...(groups.get(reason) ?? []), letter]);
+  }
+  const largest = [...groups.values()].toSorted((one, other) => other.length - one.length).slice(0, 6);
+  if (source === undefined && largest.length < 2) return null;
+  return (
+    <section className="cards" aria-label="By reason">
+      {largest.map((group) => {
+        const [first] = group;
+        if (!first) return null;
+        return (
+          <div key={`${first.errorType} ${first.source}`} className="card">
+            <strong>
+              {group.length} × {first.errorType}
+            </strong>
+            <span className="quiet">in {first.source}</span>
+            <span className="inline">
+              {source === undefined && (
+                <button type="button" className="link" onClick={() => only(first.source)}>
+                  Only these
+                </button>
+              )}
+              {take && (
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => take(group.map((each) => String(each.id)))}
+                >
+                  Select {group.length}
+                </button>
+              )}
+            </span>
+          </div>
+        );
+      })}
+      {source !== undefined && (
+        <button type="button" className="link" onClick={() => only(undefined)}>
+          Of all sources
+        </button>
+      )}
+    </section>
   );
 }
 

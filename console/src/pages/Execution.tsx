@@ -71,6 +71,10 @@ function Shown({ execution }: { execution: Whole }) {
   });
   const flow = useMemo(() => version.data && readFlow(version.data.definition)?.flow, [version.data]);
   const fates = useMemo(() => fatesOf(execution.nodes, execution.waits, at), [execution, at]);
+  const look = (node: string | null) => {
+    choose(node);
+    if (node) setTab(execution.waits.some((wait) => wait.nodeId === node) ? 'waiting' : 'timeline');
+  };
   return (
     <div className="execution">
       <Head execution={execution} />
@@ -78,7 +82,7 @@ function Shown({ execution }: { execution: Whole }) {
         <section className="execution-canvas" aria-label="What each node does">
           {version.error && <Problem error={version.error} />}
           <Suspense fallback={<Skeleton />}>
-            {flow && <LiveCanvas flow={flow} fates={fates} chosen={chosen} choose={choose} />}
+            {flow && <LiveCanvas flow={flow} fates={fates} chosen={chosen} choose={look} />}
           </Suspense>
           <Replay visits={execution.nodes} at={at} set={setAt} />
         </section>
@@ -90,7 +94,7 @@ function Shown({ execution }: { execution: Whole }) {
             <Tabs.Trigger value="audit">By hand</Tabs.Trigger>
           </Tabs.List>
           <Tabs.Content value="timeline" tabIndex={-1}>
-            <Timeline execution={execution} chosen={chosen} choose={choose} />
+            <Timeline execution={execution} chosen={chosen} choose={choose} flow={flow ?? null} />
           </Tabs.Content>
           <Tabs.Content value="context" tabIndex={-1}>
             <JsonTree value={execution.context} name="context" />
@@ -132,6 +136,11 @@ function Head({ execution }: { execution: Whole }) {
             {tag}
           </span>
         ))}
+        {execution.held && execution.status !== 'PAUSED' && (
+          <span className="status still">
+            <span aria-hidden="true">‖</span> paused by hand
+          </span>
+        )}
         {execution.pending.map((each) => (
           <span key={each} className="status warn">
             ◌ {each} under way
@@ -141,6 +150,11 @@ function Head({ execution }: { execution: Whole }) {
           <ExecutionActions execution={execution} replayed={(id) => go(`/executions/${id}`)} />
         </div>
       </div>
+      {execution.held && (
+        <p className="note" role="status">
+          It was paused by hand, and goes on only when it is resumed, whatever comes or comes due.
+        </p>
+      )}
       {execution.error && (
         <div className="problem">
           <p>

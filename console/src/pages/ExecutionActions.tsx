@@ -17,7 +17,8 @@ const WHAT: Record<Action, string> = {
   replay: 'A new execution starts with what this one was given.',
 };
 
-function allowed(status: string): readonly Action[] {
+function allowed({ status, held }: Whole): readonly Action[] {
+  if (held) return ['resume', 'cancel', 'replay'];
   switch (status) {
     case 'FAILED':
     case 'CANCELLED':
@@ -43,11 +44,11 @@ export function ExecutionActions({
   if (!mayOperate) return null;
   return (
     <>
-      {allowed(execution.status).map((each) => (
+      {allowed(execution).map((each) => (
         <button
           key={each}
           type="button"
-          className={each === 'retry' ? 'button small primary' : 'button small'}
+          className={each === 'retry' || each === 'resume' ? 'button small primary' : 'button small'}
           onClick={() => act(each)}
         >
           {each[0]?.toUpperCase()}

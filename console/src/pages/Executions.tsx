@@ -1,5 +1,5 @@
 import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useState } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
 import type { Told } from '../api/stream';
@@ -72,7 +72,7 @@ export default function Executions() {
   const pages = usePages(key, (cursor) =>
     got(api.GET('/api/workflow/executions', { params: { query: { ...query, cursor, limit: 100 } } })),
   );
-  const fresh = useNews(key, pages.rows, Object.values(query).some(Boolean));
+  const fresh = useNews(key, pages.rows, query);
   const labels = Object.entries(query).filter(([, value]) => value);
   return (
     <Page
@@ -141,25 +141,53 @@ export default function Executions() {
   );
 }
 
+interface Wanted {
+  readonly status: ExecutionStatus | undefined;
+  readonly workflow: string | undefined;
+  readonly trigger: string | undefined;
+  readonly tag: string | undefined;
+  readonly q: string | undefined;
+}
+
+/** Whether the list would show it. What words it has only the server knows: then, none is said to. */
+function fits(row: Execution, { status, workflow, trigger, tag, q }: Wanted): boolean {
+  return (
+    !q &&
+    (!status || row.status === status) &&
+    (!workflow || row.key === workflow || row.workflowId === workflow) &&
+    (!trigger || row.triggerId === trigger) &&
+    (!tag || row.tags.includes(tag))
+  );
+}
+
 /** Rows that are shown change in place; what would move them is counted, and shown when asked. */
-function useNews(key: readonly unknown[], rows: readonly Execution[], filtered: boolean) {
+function useNews(key: readonly unknown[], rows: readonly Execution[], wanted: Wanted) {
   const queries = useQueryClient();
   const [news, setNews] = useState<ReadonlySet<string>>(new Set());
+  // From the top: what was loaded below it would have to be read again, page after page.
   const show = useCallback(() => {
     setNews(new Set());
+    queries.setQueryData<InfiniteData<PageOf<Execution>>>(
+      key,
+      (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+    );
     void queries.invalidateQueries({ queryKey: ['executions'] });
-  }, [queries]);
+  }, [queries, key]);
   useLive('/api/stream?topics=executions', ({ data }: Told) => {
     const changed = new Map((data as Schemas['ExecutionsChanged']).items.map((each) => [each.id, each]));
     const known = new Set(rows.map((row) => row.id));
-    const unknown = [...changed.keys()].filter((id) => !known.has(id));
+    const unknown = [...changed.values()].filter((row) => !known.has(row.id) && fits(row, wanted));
     queries.setQueryData<InfiniteData<PageOf<Execution>>>(key, (data) => data && patched(data, changed));
     if (!unknown.length) return;
     // An empty list has nothing that could jump.
-    if (rows.length === 0 && !filtered) show();
-    else setNews((before) => new Set([...before, ...unknown]));
+    if (rows.length === 0) show();
+    else setNews((before) => new Set([...before, ...unknown.map((row) => row.id)]));
   });
-  return { count: filtered ? 0 : news.size, show };
+  // What was counted for other filters is not news under these.
+  const filters = JSON.stringify(wanted);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is for when they change
+  useEffect(() => setNews(new Set()), [filters]);
+  return { count: news.size, show };
 }
 
 function patched(data: InfiniteData<PageOf<Execution>>, changed: ReadonlyMap<string, Execution>) {

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
+import { isObject } from '../graph/flow';
 import { CopyId } from '../ui/CopyId';
 import { JsonTree } from '../ui/JsonTree';
 import { Skeleton } from '../ui/List';
@@ -9,6 +11,7 @@ import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
 import { lengthOf } from '../ui/time';
+import { ItemLine } from './ItemLine';
 import './watch.css';
 
 type Whole = Schemas['ItemWhole'];
@@ -33,6 +36,7 @@ export default function Item({ name }: { name: string }) {
         </span>
         {data.executionId && <Link href={`/executions/${data.executionId}`}>its execution</Link>}
       </p>
+      <ItemLine item={data} />
       <div className="item-body">
         <ol className="timeline">
           {data.events.map((event) => (
@@ -47,6 +51,9 @@ export default function Item({ name }: { name: string }) {
         {data.alerts.length > 0 && (
           <section className="stack">
             <h2>Alerts</h2>
+            <p>
+              <Link href={`/alerts?q=${encodeURIComponent(key)}`}>Deal with them</Link>
+            </p>
             {data.alerts.map((alert) => (
               <div key={alert.id} className="card">
                 <p className="inline">
@@ -55,7 +62,10 @@ export default function Item({ name }: { name: string }) {
                 </p>
                 <p className="quiet">
                   <Time at={alert.lastTriggeredAt} />
+                  {alert.ackedBy && <>, {alert.ackedBy} is on it</>}
+                  {alert.count > 1 && <>, {alert.count} times</>}
                 </p>
+                <History id={alert.id} />
               </div>
             ))}
           </section>
@@ -63,6 +73,40 @@ export default function Item({ name }: { name: string }) {
       </div>
     </Page>
   );
+}
+
+/** Who did what to it, and why; read when it is asked for. */
+function History({ id }: { id: number }) {
+  const [open, setOpen] = useState(false);
+  const { data, error } = useQuery({
+    queryKey: ['audit', 'alert', id],
+    queryFn: () =>
+      got(
+        api.GET('/api/audit', {
+          params: { query: { entityType: 'alert', entityId: String(id), limit: 50 } },
+        }),
+      ),
+    enabled: open,
+  });
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>History</summary>
+      {error && <Problem error={error} />}
+      {data?.items.length === 0 && <p className="quiet">Nobody has dealt with it yet.</p>}
+      <ul className="stack">
+        {data?.items.map((each) => (
+          <li key={each.id}>
+            <strong>{each.action}</strong> by {each.actor}, <Time at={each.createdAt} />
+            {reasonOf(each.details) && <>: {reasonOf(each.details)}</>}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function reasonOf(details: unknown): string {
+  return isObject(details) && typeof details.reason === 'string' ? details.reason : '';
 }
 
 function Event({ event }: { event: Whole['events'][number] }) {

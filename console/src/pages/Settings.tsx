@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { api, got, type Schemas } from '../api/client';
 import { useMay, useMe } from '../api/me';
 import { settings } from '../api/settings';
@@ -10,11 +10,12 @@ import { CopyId } from '../ui/CopyId';
 import { Dialog } from '../ui/Dialog';
 import { FormDialog } from '../ui/FormDialog';
 import { Page } from '../ui/Page';
-import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Time } from '../ui/Time';
-import { say } from '../ui/toasts';
 import { usePages } from '../ui/usePages';
+import { DataSources, Statements } from './DataSettings';
+import { Kept } from './Kept';
+import { Secrets } from './Secrets';
 
 const HOW: Record<string, string> = {
   token: 'with a token',
@@ -33,6 +34,9 @@ export default function Settings() {
         <You />
         {isAdmin && <Tokens />}
         {isAdmin && <Secrets />}
+        {isAdmin && <DataSources />}
+        {isAdmin && <Statements kind="queries" />}
+        {isAdmin && <Statements kind="actions" />}
       </div>
     </Page>
   );
@@ -71,52 +75,6 @@ function You() {
           </label>
         ))}
       </fieldset>
-    </section>
-  );
-}
-
-interface Keeping {
-  readonly title: string;
-  /** What a new one is called. */
-  readonly one: string;
-  readonly words: ReactNode;
-  readonly columns: readonly string[];
-  readonly rows: readonly ReactNode[];
-  readonly error: Error | null;
-  readonly begin: () => void;
-  readonly children: ReactNode;
-}
-
-/** What is kept here: each has its row, whose last cell is what can be done with it. */
-function Kept({ title, one, words, columns, rows, error, begin, children }: Keeping) {
-  return (
-    <section className="card stack" aria-label={title}>
-      <header className="inline">
-        <h2>{title}</h2>
-        <button type="button" className="button small" onClick={begin}>
-          New {one}
-        </button>
-      </header>
-      <p className="quiet">{words}</p>
-      {error && <Problem error={error} />}
-      {rows.length > 0 && (
-        <table className="times">
-          <thead>
-            <tr>
-              {columns.map((column) => (
-                <th key={column} scope="col">
-                  {column}
-                </th>
-              ))}
-              <th scope="col">
-                <span className="unseen">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>{rows}</tbody>
-        </table>
-      )}
-      {children}
     </section>
   );
 }
@@ -234,121 +192,6 @@ function NewToken({ close }: { close: () => void }) {
           onChange={(event) => setDays(event.target.value)}
         />
         <small>0: it does not end by itself.</small>
-      </label>
-    </FormDialog>
-  );
-}
-
-type Secret = Schemas['SecretRow'];
-
-function Secrets() {
-  const [asking, ask] = useState<'new' | Secret | null>(null);
-  const [removing, remove] = useState<Secret | null>(null);
-  const queries = useQueryClient();
-  const pages = usePages(['secrets'], (cursor) =>
-    got(api.GET('/api/secrets', { params: { query: { cursor, limit: 100 } } })),
-  );
-  return (
-    <Kept
-      title="Secrets"
-      one="secret"
-      words={
-        <>
-          Definitions read them as <code>{'#{_vars.name}'}</code>. What they are comes in, and never out.
-        </>
-      }
-      columns={['Name', 'Changed']}
-      error={pages.error}
-      begin={() => ask('new')}
-      rows={pages.rows.map((secret) => (
-        <tr key={`${secret.instituteId} ${secret.name}`}>
-          <td>
-            <code>{secret.name}</code>
-          </td>
-          <td>
-            <Time at={secret.updatedAt} />
-          </td>
-          <td>
-            <div className="inline">
-              <button type="button" className="button small" onClick={() => ask(secret)}>
-                Change
-              </button>
-              <button type="button" className="button small" onClick={() => remove(secret)}>
-                Remove
-              </button>
-            </div>
-          </td>
-        </tr>
-      ))}
-    >
-      {asking && <SecretDialog secret={asking === 'new' ? null : asking} close={() => ask(null)} />}
-      {removing && (
-        <Asked
-          title={`Remove ${removing.name}`}
-          what="Whatever reads it fails from now on."
-          verb="Remove"
-          harmful
-          close={() => remove(null)}
-          act={async () => {
-            await got(
-              api.DELETE('/api/secrets/{name}', { params: { path: { name: removing.name }, query: {} } }),
-            );
-            await queries.invalidateQueries({ queryKey: ['secrets'] });
-          }}
-        />
-      )}
-    </Kept>
-  );
-}
-
-function SecretDialog({ secret, close }: { secret: Secret | null; close: () => void }) {
-  const queries = useQueryClient();
-  const [name, setName] = useState(secret?.name ?? '');
-  const [value, setValue] = useState('');
-  const saving = useMutation({
-    mutationFn: () =>
-      secret
-        ? got(
-            api.PUT('/api/secrets/{name}', {
-              params: { path: { name }, query: {} },
-              body: { value } as never,
-            }),
-          )
-        : got(api.POST('/api/secrets', { body: { name, value } as never })),
-    onSuccess: async () => {
-      say('Kept');
-      await queries.invalidateQueries({ queryKey: ['secrets'] });
-      close();
-    },
-  });
-  return (
-    <FormDialog
-      title={secret ? `Change ${secret.name}` : 'New secret'}
-      close={close}
-      acting={saving}
-      verb="Keep it"
-    >
-      {!secret && (
-        <label className="field">
-          <span>Name</span>
-          <input
-            className="input mono"
-            required
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        </label>
-      )}
-      <label className="field">
-        <span>Value</span>
-        <input
-          className="input"
-          type="password"
-          autoComplete="off"
-          required
-          value={value}
-          onChange={(event) => setValue(event.target.value)}
-        />
       </label>
     </FormDialog>
   );

@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { Schemas } from '../api/client';
+import type { Flow } from '../graph/flow';
 import { JsonTree } from '../ui/JsonTree';
 import { kindOf, wordOf } from '../ui/Status';
 import { Time, Took } from '../ui/Time';
@@ -10,10 +11,13 @@ interface Props {
   readonly execution: Whole;
   readonly chosen: string | null;
   readonly choose: (id: string | null) => void;
+  /** The definition that it runs on, once it is there. */
+  readonly flow: Flow | null;
 }
 
 /** Every visit of a node, as it came; the chosen node's with what it gave. */
-export function Timeline({ execution, chosen, choose }: Props) {
+export function Timeline({ execution, chosen, choose, flow }: Props) {
+  const node = chosen ? flow?.nodes.find((each) => each.id === chosen) : undefined;
   const visits = execution.nodes.filter((visit) => !chosen || visit.nodeId === chosen);
   return (
     <>
@@ -24,6 +28,12 @@ export function Timeline({ execution, chosen, choose }: Props) {
             show all
           </button>
         </p>
+      )}
+      {node && (
+        <div className="stack">
+          {typeof node.rest.notes === 'string' && <p className="note notes">{node.rest.notes}</p>}
+          <JsonTree value={node.config} name="what it is told" open={1} />
+        </div>
       )}
       {visits.length === 0 && <p className="quiet">Nothing has happened {chosen ? 'there' : ''} yet.</p>}
       <ol className="timeline">

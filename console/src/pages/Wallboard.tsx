@@ -123,23 +123,25 @@ function Tile({ entry }: { entry: Entry }) {
         </div>
       </dl>
       <p className="quiet">{due ? <Countdown to={due} /> : 'nothing is due'}</p>
-      {entry.groups.map((group) => (
-        <div key={group.groupHash} className="strip-row">
-          {group.group && (
-            <span className="quiet cut">{Object.values(group.group).map(String).join(' · ')}</span>
-          )}
-          <ol className="strip">
-            {group.nodes.map((tile) => (
-              <li key={tile.node} className={tile.status}>
-                <span className="cut">{tile.node}</span>
-                <strong>{tile.inFlight}</strong>
-                {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
-                {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}
-              </li>
-            ))}
-          </ol>
-        </div>
-      ))}
+      <div className="groups">
+        {entry.groups.map((group) => (
+          <div key={group.groupHash} className="strip-row">
+            {group.group && (
+              <span className="quiet cut">{Object.values(group.group).map(String).join(' · ')}</span>
+            )}
+            <ol className="strip">
+              {group.nodes.map((tile) => (
+                <li key={tile.node} className={tile.status}>
+                  <span className="cut">{tile.node}</span>
+                  <strong>{tile.inFlight}</strong>
+                  {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
+                  {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}
+                </li>
+              ))}
+            </ol>
+          </div>
+        ))}
+      </div>
     </article>
   );
 }

@@ -37,18 +37,24 @@ export default function Workflows() {
     '/api/stream?topics=executions',
     () => void queries.invalidateQueries({ queryKey: ['last-results'] }),
   );
+  const next = useNext();
   const columns = useMemo<Column<Workflow>[]>(
     () => [
-      { title: 'Name', width: 'minmax(5rem, 2.2fr)', show: (row) => row.name },
+      { title: 'Name', width: 'minmax(5rem, 2.6fr)', show: (row) => row.name },
       { title: 'Status', width: '6.5rem', show: (row) => <Status of={row.status} /> },
       { title: 'Last results', width: '8.5rem', show: (row) => <LastResults id={row.id} />, wide: true },
       {
         title: 'Version',
-        width: '7rem',
+        width: '5.5rem',
         show: (row) => <Versions row={row} />,
         wide: true,
       },
-      { title: 'Started', width: '5.5rem', show: (row) => wordOf(row.workflowType), wide: true },
+      {
+        title: 'Kind',
+        width: '7rem',
+        show: (row) => <Kind row={row} next={next.get(row.id)} />,
+        wide: true,
+      },
       {
         title: 'Key',
         width: 'minmax(6rem, 1.2fr)',
@@ -72,7 +78,7 @@ export default function Workflows() {
           ) : null,
       },
     ],
-    [mayOperate],
+    [mayOperate, next],
   );
   return (
     <Page
@@ -124,13 +130,42 @@ export default function Workflows() {
   );
 }
 
+/** Whether it does something, and when next by the clock; or looks on as others do. */
+function Kind({ row, next }: { row: Workflow; next: string | undefined }) {
+  if (row.kind === 'watched') return 'watches';
+  return next ? (
+    <>
+      runs <Time at={next} />
+    </>
+  ) : (
+    'runs'
+  );
+}
+
+/** When the clock starts each workflow next, of those that it starts. */
+function useNext(): ReadonlyMap<string, string> {
+  const { data } = useQuery({
+    queryKey: ['schedules', 'next'],
+    queryFn: () => got(api.GET('/api/workflow/schedule', { params: { query: { limit: 200 } } })),
+    refetchInterval: 60_000,
+  });
+  return useMemo(() => {
+    const next = new Map<string, string>();
+    for (const { workflowId, nextRunAt } of data?.items ?? []) {
+      const known = next.get(workflowId);
+      if (nextRunAt && (!known || nextRunAt < known)) next.set(workflowId, nextRunAt);
+    }
+    return next;
+  }, [data]);
+}
+
 function Versions({ row }: { row: Workflow }) {
   if (row.activeVersion === null) return <span className="quiet">none active</span>;
   const ahead = row.latestVersion - row.activeVersion;
   return (
     <>
       {row.activeVersion}
-      {ahead !== 0 && <span className="quiet"> · latest {row.latestVersion}</span>}
+      {ahead !== 0 && <span className="quiet"> of {row.latestVersion}</span>}
     </>
   );
 }

@@ -37,7 +37,7 @@ function fateOf(
     attempt: visit.attempt,
     took: over && ended !== null ? ended - started : null,
     from: visit.startedAt,
-    ...(wait?.enabledEvents ? { received: receivedOf(wait) } : {}),
+    ...(wait?.enabledEvents ? { received: receivedOf(wait), misses: wait.nearMisses ?? 0 } : {}),
     ...(at === null && !over ? { deadline: wait?.expiresAt ?? visit.dueAt } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
+import { useNarrow } from './useNarrow';
 
 export interface Column<Row> {
   readonly title: string;
@@ -26,17 +27,22 @@ interface Props<Row> {
 }
 
 const ROW = 44;
+/** On a telephone the first cell has a line of its own. */
+const TALL_ROW = 66;
 
 /** A table of any length: only the rows in sight exist, and the next page is fetched before it is needed. */
 export function List<Row>(props: Props<Row>) {
   const { columns, rows, more, fetchMore, chosen, choose } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const height = useNarrow() ? TALL_ROW : ROW;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => height,
     overscan: 12,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: sizes are measured anew when rows get taller
+  useEffect(() => virtual.measure(), [height]);
   const visible = virtual.getVirtualItems();
   const last = visible.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -85,7 +91,11 @@ export function List<Row>(props: Props<Row>) {
               >
                 {choose && <Choice id={props.keyOf(row)} chosen={chosen ?? new Set()} choose={choose} />}
                 {columns.map((column, at) => (
-                  <div key={column.title} role="cell" className={cellClass(column)}>
+                  <div
+                    key={column.title}
+                    role="cell"
+                    className={at === 0 ? `${cellClass(column)} first` : cellClass(column)}
+                  >
                     {at === 0 ? <First {...props} row={row} column={column} /> : column.show(row)}
                   </div>
                 ))}

@@ -17,7 +17,10 @@ export function usePages<Row>(
     queryFn: ({ pageParam }) => fetch(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
-    refetchInterval: every ?? false,
+    // All pages are read again: the more there are, the more seldom.
+    refetchInterval: ({ state }) => (every ? every * (state.data?.pages.length ?? 1) : false),
+    // Comparing every row that was ever loaded with itself, for each page that comes, is what takes long here.
+    structuralSharing: false,
   });
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
   const { fetchNextPage, isFetchingNextPage } = query;

@@ -63,6 +63,7 @@ def _node_entry(node: Node) -> JsonObject:
             "id": node.id,
             "type": node.type,
             "name": node.name,
+            "notes": node.notes,
             "nodeOrder": node.order,
             "isStartNode": node.is_start or None,
             "isEndNode": node.is_end or None,
@@ -153,6 +154,7 @@ def _node(entry: JsonObject) -> Node:
         in_doubt=_text(entry, "inDoubt"),
         dedupe=_object(entry, "dedupe"),
         item_key=_text(entry, "itemKey"),
+        notes=_text(entry, "notes"),
     )
 
 

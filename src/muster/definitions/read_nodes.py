@@ -203,8 +203,8 @@ class _Reader:
 
     def _setting_uses(self) -> list[Uses]:
         settings = {name: self._fields[name] for name in NODE_SETTINGS if name in self._fields}
-        settings.pop("compensate", None)
-        settings.pop("name", None)
+        for name in ("compensate", "name", "notes"):
+            settings.pop(name, None)
         return list(check_templates(settings, Below(self._pointer), self._problems))
 
     def _check_fixed(self) -> None:
@@ -268,6 +268,7 @@ class _Reader:
             in_doubt=cast("str | None", fields.get("inDoubt")),
             dedupe=cast("JsonObject | None", fields.get("dedupe")),
             item_key=cast("str | None", fields.get("itemKey")),
+            notes=cast("str | None", fields.get("notes")),
         )
 
 

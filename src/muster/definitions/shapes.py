@@ -80,6 +80,7 @@ NODE_SETTINGS: JsonObject = {
     "inDoubt": {"enum": ["retry", "ask"], "x-literal": True},
     "dedupe": DEDUPE,
     "itemKey": {"type": "string", "minLength": 1},
+    "notes": {"type": ["string", "null"], "x-literal": True, "maxLength": 10_000},
 }
 NODE: JsonObject = {
     "type": "object",

@@ -63,6 +63,7 @@ class Node:
     in_doubt: str | None = None
     dedupe: JsonObject | None = None
     item_key: str | None = None
+    notes: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -422,6 +422,7 @@ def test_every_setting_of_nodes_edges_and_workflows_survives() -> None:
                 "inDoubt": "ask",
                 "dedupe": {"key": "#{orderId}", "ttl": "1d"},
                 "itemKey": "#{item.id}",
+                "notes": "Ask #{nobody before this is changed.",
             },
             {"id": "b", "type": "NOOP", "join": "any", "isEndNode": True},
         ],
@@ -431,6 +432,7 @@ def test_every_setting_of_nodes_edges_and_workflows_survives() -> None:
     }
     definition = loaded(document)
     assert definition.nodes[0].compensate == {"type": "SEND_EMAIL", "config": {"body": "undo"}}
+    assert definition.nodes[0].notes == "Ask #{nobody before this is changed."
     assert definition.edges[0].max_latency_sec == 60
     assert from_document(to_document(definition)) == definition
     assert check(to_document(definition), CATALOGUE).definition == definition

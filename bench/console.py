@@ -19,6 +19,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,43 @@ def listed(page: Page, base: str, count: int) -> None:
     print(f"  rows in the page at most     {most}")
 
 
+WATCHED = {
+    "name": "Watched",
+    "key": "watched",
+    "createdBy": "bench",
+    "graph": {
+        "nodes": [
+            {"key": "begun", "eventType": "BEGUN", "start": True},
+            {"key": "over", "eventType": "OVER"},
+        ],
+        "edges": [{"from": "begun", "to": "over", "maxLatencySec": 7200}],
+    },
+}
+
+
+def followed(page: Page, base: str, port: int, count: int = 20) -> None:
+    """How long after an event was sent the wallboard shows it."""
+    call(port, "/workflows", WATCHED)
+
+    def ingest(number: int) -> None:
+        at = datetime.now(UTC).isoformat()
+        call(port, "/ingest", {"eventType": "BEGUN", "eventTime": at, "correlationKey": f"K{number}"})
+
+    ingest(0)
+    page.goto(f"{base}/console/wallboard")
+    page.locator(".tile .numbers dd").first.wait_for()
+    page.wait_for_timeout(1000)
+    took = []
+    for number in range(1, count + 1):
+        began = time.monotonic()
+        ingest(number)
+        shown = f"document.querySelector('.tile .numbers dd').textContent == '{number + 1}'"
+        page.wait_for_function(shown, polling=10)
+        took.append((time.monotonic() - began) * 1000)
+    took.sort()
+    print(f"  shown after                  median {took[len(took) // 2]:4.0f} ms, at most {took[-1]:4.0f} ms")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--nodes", type=int, default=500)
@@ -211,6 +249,8 @@ def main() -> None:
         wait_for(lambda: not call(port, "/api/workflow/executions?status=RUNNING&limit=1")["items"])
         print(f"a list of {wanted.executions} executions")
         listed(page, base, wanted.executions)
+        print("a wallboard that follows events")
+        followed(page, base, port)
         browser.close()
 
 

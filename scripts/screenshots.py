@@ -194,6 +194,16 @@ WORKFLOWS = [
         {"id": "publish", "type": "KAFKA_PUBLISH", "config": {"topic": "prices", "payload": "#{price}"}},
     ),
     plain(
+        "refund",
+        "Refund",
+        {"id": "pay_back", "type": "EXTERNAL_TASK", "config": {"topic": "refunds", "timeout": "2h"}},
+    ),
+    plain(
+        "import",
+        "Import",
+        {"id": "read", "type": "FAIL", "config": {"message": "Line #{line} has no price."}},
+    ),
+    plain(
         "parcel",
         "Parcel",
         {
@@ -225,12 +235,14 @@ def happen(house: House) -> None:
         house.start("nightly-report", day=at)
         house.start("price-change", sku=f"B-{at}", percent=12 + at, price=9.9)
         house.start("parcel", parcel=f"P{at}")
+        house.start("refund", order=f"O-{at}")
+        house.start("import", line=at)
         house.start(demo[at % len(demo)])
     waits = wait_for(lambda: waits_of(house, orders[0]))
     callback(house, waits, orders[0], "stock")
     callback(house, waits, orders[1], "stock")
     house.call("POST", f"/api/workflow/executions/{orders[3]}/pause", {"reason": "the warehouse counts"})
-    wait_for(lambda: len(house.call("GET", "/api/dead-letters?limit=9")["items"]) >= 4)
+    wait_for(lambda: len(house.call("GET", "/api/dead-letters?limit=9")["items"]) >= 8)
     wait_for(lambda: house.call("GET", "/alerts")["items"])
 
 
@@ -267,12 +279,12 @@ def pictures(house: House) -> dict[str, Picture]:
         "workflows": Picture("/workflows"),
         "designer": Picture(design, settled),
         "designer-dark": Picture(design, settled, lambda page: node(page, "Charge the card"), "dark"),
-        "order-table": Picture(design, settled, lambda page: node(page, "Wait for payment and stock")),
+        "order-table": Picture(design, settled, order_table),
         "text": Picture(f"{design}?tab=text", ".cm-content"),
         "templates": Picture("/templates"),
         "schedules": Picture("/schedules"),
         "schedule-form": Picture("/schedules", first=lambda page: press(page, "New schedule")),
-        "month": Picture("/schedules?view=month", ".days"),
+        "month": Picture("/schedules?view=month", ".firing"),
         "triggers": Picture("/triggers"),
         "idempotency": Picture("/triggers", first=lambda page: press(page, "Price change")),
         "executions": Picture("/executions"),
@@ -297,6 +309,13 @@ def pictures(house: House) -> dict[str, Picture]:
 
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=re.compile(name)).first.click()
+
+
+def order_table(page: Page) -> None:
+    node(page, "Wait for payment and stock")
+    page.get_by_role("complementary", name="Properties").get_by_label(
+        "Order table"
+    ).scroll_into_view_if_needed()
 
 
 def node(page: Page, name: str) -> None:

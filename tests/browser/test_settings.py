@@ -37,6 +37,7 @@ def test_a_secret_comes_in_is_changed_and_removed_and_never_comes_out(desk: Desk
     assert not {"swordfish", "hunter2"} & set(desk.page.content().replace('"', " ").split())
     secrets.get_by_role("button", name="Remove").click()
     dialog.get_by_role("button", name="Remove").click()
+    expect(dialog).to_be_hidden()
     expect(secrets.get_by_role("cell", name="crm_token")).to_have_count(0)
     assert server.call("GET", "/api/secrets") == (200, {"items": [], "nextCursor": None})
 
@@ -78,6 +79,7 @@ def test_a_data_source_a_query_and_an_action_are_kept_changed_and_removed(
     desk.open("/settings")
     desk.press("Change movePupils")
     dialog.get_by_role("button", name="Remove").click()
+    expect(dialog).to_be_hidden()
     expect(desk.page.get_by_role("cell", name="movePupils", exact=True)).to_have_count(0)
 
 

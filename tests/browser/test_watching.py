@@ -76,7 +76,10 @@ def test_what_is_missed_becomes_an_alert_that_somebody_acknowledges(desk: Desk, 
 
 def test_an_item_shows_what_did_not_come(desk: Desk, server: Server) -> None:
     ingest(server, "T4", hours_ago=5)
-    desk.open("/items/T4")
+    desk.open("/items")
+    desk.press("Find or do", exact=False)
+    desk.page.get_by_role("combobox").fill("T4")
+    desk.page.get_by_role("option", name=re.compile("Item.*T4")).click()
     expect(desk.page.locator(".timeline")).to_contain_text(re.compile("missed"))
     expect(desk.page.get_by_role("img", name=re.compile("taken came.*settled missed"))).to_be_visible()
     expect(desk.page.locator(".item-line .lateness.bad")).to_have_count(1)

@@ -14,7 +14,7 @@ interface Found extends Offer {
   readonly go: () => void;
 }
 
-/** ⌘K: a page, a workflow, an execution by its id or by what it is about, an action. */
+/** ⌘K: a page, a workflow, an execution by its id or by what it is about, an item by its key, an action. */
 export function Palette() {
   const open = useStore(paletteOpen);
   useEffect(() => {
@@ -39,7 +39,7 @@ function Finder() {
   const found = useFound(text.trim());
   return (
     <Picker
-      label="A page, a workflow, an execution’s id or key, an action"
+      label="A page, a workflow, an execution’s id or key, an item, an action"
       text={text}
       type={type}
       found={found}
@@ -63,6 +63,12 @@ function useFound(text: string): readonly Found[] {
   const executions = useQuery({
     queryKey: ['palette', 'executions', text],
     queryFn: () => executionsLike(text),
+    enabled: searched,
+    placeholderData: (before) => before,
+  }).data;
+  const items = useQuery({
+    queryKey: ['palette', 'items', text],
+    queryFn: () => got(api.GET('/items', { params: { query: { q: text, limit: 5 } } })),
     enabled: searched,
     placeholderData: (before) => before,
   }).data;
@@ -108,9 +114,20 @@ function useFound(text: string): readonly Found[] {
         ),
         go: () => go(`/executions/${each.id}`),
       })),
+      ...((searched ? items?.items : []) ?? []).map((each) => ({
+        key: `item-${each.runId}`,
+        kind: 'Item',
+        title: (
+          <>
+            <Status of={each.status} quiet /> {each.correlationKey}{' '}
+            <span className="quiet">{each.workflowKey}</span>
+          </>
+        ),
+        go: () => go(`/items/${encodeURIComponent(each.correlationKey)}`),
+      })),
       ...named,
     ];
-  }, [text, searched, workflows, executions, go]);
+  }, [text, searched, workflows, executions, items, go]);
 }
 
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;

@@ -144,7 +144,7 @@ export function Statements({ kind }: { kind: Kind }) {
           </td>
           <td>{each.dataSource}</td>
           <td>
-            <code className="broken">{sqlOf(each)}</code>
+            <code className="sql">{sqlOf(each)}</code>
           </td>
           <td>
             <button

@@ -14,7 +14,7 @@ export function Problem({ error, again }: { error: unknown; again?: () => void }
         <ul>
           {refusal.errors.slice(0, 8).map((each) => (
             <li key={each.pointer + each.code}>
-              <code>{each.pointer || '/'}</code> {each.message}
+              <code>{each.pointer || '/'}</code> {each.message} {each.suggestion}
             </li>
           ))}
         </ul>

@@ -284,7 +284,7 @@ def pictures(house: House) -> dict[str, Picture]:
         "templates": Picture("/templates"),
         "schedules": Picture("/schedules"),
         "schedule-form": Picture("/schedules", first=lambda page: press(page, "New schedule")),
-        "month": Picture("/schedules?view=month", ".firing"),
+        "month": Picture("/schedules?view=month", ".firing:visible"),
         "triggers": Picture("/triggers"),
         "idempotency": Picture("/triggers", first=lambda page: press(page, "Price change")),
         "executions": Picture("/executions"),

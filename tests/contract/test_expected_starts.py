@@ -1,5 +1,6 @@
 """Runs that are to begin by the clock: expected once for each occurrence, and missed where none begins."""
 
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,8 +9,9 @@ import pytest
 from sqlalchemy import update
 
 from muster.store.database import Database
-from muster.store.tables import expected_start
+from muster.store.tables import expected_start, outbox_message
 from muster.store.watch_starts import ExpectedStarts
+from muster.watch.stage_messages import read_evaluated
 from muster.watch.stages import Stage
 from watch_house import EVERY_STAGE, WatchHouse, event
 
@@ -38,7 +40,8 @@ def document(**expected: Any) -> dict[str, Any]:
 
 async def six_has_come(house: WatchHouse) -> tuple[ExpectedStarts, datetime]:
     """Wait for the occurrences, and move the next one to the last six o'clock there was."""
-    starts = ExpectedStarts(house.database, house.due.graphs, EVERY_STAGE)
+    due = house.due
+    starts = ExpectedStarts(house.database, due.graphs, EVERY_STAGE, due.topics, due.wanted)
     assert await starts.look() == 1
     today = datetime.now(UTC).replace(hour=6, minute=0, second=0, microsecond=0)
     six = today if today <= datetime.now(UTC) else today - timedelta(days=1)
@@ -70,6 +73,34 @@ async def test_one_that_has_begun_is_not_expected(house: WatchHouse) -> None:
     await house.take(event("FILE_CAME", f"in-{six.date()}", six - timedelta(minutes=5)))
     assert await starts.open(10) == 1
     assert [each["to_node_key"] for each in await house.expectations()] == ["read"]
+
+
+@pytest.mark.parametrize("how", ["comes", "missed", "begins elsewhere"])
+async def test_what_is_counted_is_told_to_whoever_counts_elsewhere(database: Database, how: str) -> None:
+    house = WatchHouse(database, wanted=("rule.evaluated",))
+    await house.watch(document(**({} if how == "begins elsewhere" else {"key": "in-{date}"})))
+    starts, six = await six_has_come(house)
+    assert await starts.open(10) == 1
+    assert await told(house) == await house.totals() == {"file": (1, 0, 0, 0)}
+    if how != "missed":
+        key = f"in-{six.date()}" if how == "comes" else "whatever"
+        await house.take(event("FILE_CAME", key, datetime.now(UTC), group=None))
+    await house.due.fire(10)
+    assert await told(house) == await house.totals()
+    assert (await house.totals())["file"][0] == (how == "missed")
+    await house.close()
+
+
+async def told(house: WatchHouse) -> dict[str, tuple[int, int, int, int]]:
+    """What the messages on `rule.evaluated` come to, as an aggregate stage elsewhere reads them."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in await house.rows(outbox_message):
+        each = read_evaluated(row["value"], row["created_at"])
+        done = {"completed": each.completed, "late": each.late, "failed": each.failed}
+        found[each.node].update(done)
+        for node, change in each.in_flight.items():
+            found[node]["in_flight"] += change
+    return {node: (c["in_flight"], c["completed"], c["late"], c["failed"]) for node, c in found.items()}
 
 
 @pytest.mark.parametrize("came", [True, False])

@@ -20,6 +20,7 @@ COMMANDS = "tests/contract/test_commands.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
 KEPT_RUNS = "tests/contract/test_kept_runs.py"
+STARTS = "tests/contract/test_expected_starts.py"
 SETTLED = "tests/contract/test_settled_alerts.py"
 LONG_AGO = "tests/contract/test_watched_long_ago.py"
 OWN = "tests/contract/test_own_executions.py"
@@ -900,6 +901,13 @@ MUTANTS = [
         "    return standing.reason if beside else trigger.reason\n",
         "    return trigger.reason\n",
         f"{ALERTS} takes_nothing_else and sqlite",
+    ),
+    Mutant(
+        "a start that is expected, for whoever counts elsewhere",
+        "store/watch_starts.py",
+        "        add_messages(connection, told.post.messages)\n",
+        "",
+        f"{STARTS} counts_elsewhere and sqlite",
     ),
     Mutant(
         "an end that comes before its start",

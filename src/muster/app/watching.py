@@ -127,7 +127,8 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
             await stack.enter_async_context(_present(ground, consumers[0]))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
-            await stack.enter_async_context(_expecting(ground, ExpectedStarts(database, graphs, stages)))
+            starts = ExpectedStarts(database, graphs, stages, topics, wanted)
+            await stack.enter_async_context(_expecting(ground, starts))
         if _begins(Stage.ALERT, Stage.RULE, stages):
             await stack.enter_async_context(_settling(SettledAlerts(database)))
         gauges = StandingGauges(WatchStanding(database), ground.registry)

@@ -1,8 +1,8 @@
 """Start nodes that are expected to begin a run by the clock: each occurrence makes one expectation, whoever
 looks."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, or_, select, update
@@ -11,6 +11,7 @@ from muster.model.watching import Run
 from muster.model.workflow import WorkflowKind, WorkflowStatus
 from muster.store.database import Database
 from muster.store.dialect import insert_new, now
+from muster.store.outbox import add_messages
 from muster.store.tables import (
     event_occurrence,
     expected_start,
@@ -25,6 +26,8 @@ from muster.store.watch_ids import reserve
 from muster.store.watch_rules import EXPECTATION_IDS, GROUP_KEY, RUN_IDS
 from muster.store.watch_runs import add_expectations, add_runs, hold_latest
 from muster.store.watched_graphs import WatchedGraphs
+from muster.watch.messages import expected_evaluated
+from muster.watch.posting import Post, TopicNames
 from muster.watch.stages import Stage
 from muster.watch.starts import Occurrence, expected_run, next_start, occurrence
 
@@ -48,6 +51,9 @@ class ExpectedStarts:
     database: Database
     graphs: WatchedGraphs
     stages: Collection[Stage]
+    topics: TopicNames
+    # The topics that somebody wants messages on.
+    wanted: Callable[[], Collection[str]]
 
     async def look(self) -> int:
         """See to it that every start node with a timetable is waited for, and none of earlier versions; how
@@ -56,7 +62,8 @@ class ExpectedStarts:
 
     async def open(self, most: int) -> int:
         """Expect what is to begin by now; how many occurrences came."""
-        return await self.database.write(lambda connection: self._open(connection, most))
+        wanted = self.wanted()
+        return await self.database.write(lambda connection: self._open(connection, most, wanted))
 
     def _look(self, connection: Connection) -> int:
         at, active = now(connection), set(connection.scalars(_ACTIVE))
@@ -82,19 +89,20 @@ class ExpectedStarts:
             connection.execute(delete(expected_start).where(*gone))
         return len(wanted)
 
-    def _open(self, connection: Connection, most: int) -> int:
+    def _open(self, connection: Connection, most: int, wanted: Collection[str]) -> int:
         at = now(connection)
         due = select(expected_start).where(S.next_at <= at).order_by(S.next_at).limit(most)
         rows = connection.execute(due.with_for_update(skip_locked=True)).all()
         self.graphs.load(connection, {row.workflow_version_id for row in rows})
-        tally = Tally()
+        told = _Told(Post(self.topics, wanted))
         for row in rows:
-            self._expect(connection, row, tally)
+            self._expect(connection, row, told)
         if Stage.AGGREGATE in self.stages:
-            tally.write(connection)
+            told.tally.write(connection)
+        add_messages(connection, told.post.messages)
         return len(rows)
 
-    def _expect(self, connection: Connection, row: Row[Any], tally: Tally) -> None:
+    def _expect(self, connection: Connection, row: Row[Any], told: "_Told") -> None:
         version_id, node = row.workflow_version_id, row.node_key
         mine = (S.workflow_version_id == version_id, S.node_key == node)
         found = self.graphs.graph(version_id).by_key.get(node) if self.graphs.has(version_id) else None
@@ -107,10 +115,10 @@ class ExpectedStarts:
             following = next_start(expected, max(now(connection), row.next_at)) if expected else None
             connection.execute(update(expected_start).where(*mine).values(next_at=following or when.next))
         if when is not None:
-            self._begin(connection, version_id, node, when, tally)
+            self._begin(connection, version_id, node, when, told)
 
     def _begin(
-        self, connection: Connection, version_id: int, node: str, when: Occurrence, tally: Tally
+        self, connection: Connection, version_id: int, node: str, when: Occurrence, told: "_Told"
     ) -> None:
         last = hold_latest(connection, [(version_id, when.key)]).get((version_id, when.key))
         if last is not None and (last.finished_at is None or last.started_at >= when.since):
@@ -139,7 +147,24 @@ class ExpectedStarts:
             "created_at": run.updated_at,
         }
         insert_new(connection, stage_group, [group], GROUP_KEY)
-        tally.add(version_id, run.group_hash, node, run.updated_at, in_flight={node: 1})
+        told.expected(run)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is counted of expected starts, here or by whoever counts elsewhere."""
+
+    post: Post
+    tally: Tally = field(default_factory=Tally)
+
+    def expected(self, run: Run) -> None:
+        [start], at = run.expectations, run.updated_at
+        self.tally.add(run.version_id, run.group_hash, start.target, at, in_flight={start.target: 1})
+        evaluated = self.post.topics.evaluated
+        if self.post.wants(evaluated):
+            message = expected_evaluated(run, start, at)
+            named = (run.institute_id, "expected", start.id)
+            self.post.add(evaluated, run.correlation_key, message, *named)
 
 
 def has_begun(connection: Connection, run: Run, node: str) -> bool:

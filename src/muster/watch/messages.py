@@ -99,6 +99,11 @@ def withdrawn_evaluated(run: Run, expected: Expectation, at: datetime) -> JsonOb
     return {**abandoned_evaluated(run, expected, at), "status": run.status.value, "late": False}
 
 
+def expected_evaluated(run: Run, expected: Expectation, at: datetime) -> JsonObject:
+    """On `rule.evaluated`, when a run is expected to begin: that is in flight, though no event made it so."""
+    return {**withdrawn_evaluated(run, expected, at), "inFlightDeltas": {expected.target: 1}}
+
+
 def _of_run(run: Run) -> JsonObject:
     told: JsonObject = {
         "workflowVersionId": run.version_id,

@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon screenshots wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api zones simulate watching histories mutants torture moving missing waiting publishing services services-down lock clean
+.PHONY: help run console console-soon screenshots wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api docs zones simulate watching histories mutants torture moving missing waiting publishing services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ lock: .venv/.runtime  ## choose versions anew and write the lock files
 	@$(LOCK) pyproject.toml --group build --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	@$(LOCK) --group pyproject.toml:build -c requirements/runtime.txt -o requirements/build.txt
 	@$(LOCK) --group pyproject.toml:dbos -o requirements/dbos.txt
+
+docs: .venv/.dev  ## the documentation as a site that needs no network, into dist/site
+	@$(BIN)/python scripts/site/build.py dist/site
 
 audit: .venv/.runtime  ## ask OSV whether a locked package has a known vulnerability (needs the internet): SERVICE=
 	@$(BIN)/python scripts/audit.py $(if $(SERVICE),--service $(SERVICE))

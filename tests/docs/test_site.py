@@ -1,0 +1,108 @@
+"""The site has a page for everything; no link leads nowhere; every alert has its runbook."""
+
+import asyncio
+import json
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.app.settings.leaf import leaves
+from muster.definitions.check import check
+from muster.definitions.text import read
+from muster.model.node_type import Catalogue
+from muster.nodes import builtin, demo
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(ROOT / "scripts" / "site"))
+
+from build import anchors, build  # type: ignore[import-not-found]  # noqa: E402  # a script's folder, no package
+from reference import commands, references  # type: ignore[import-not-found]  # noqa: E402  # likewise
+
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+RULES = yaml.safe_load((ROOT / "ops" / "prometheus" / "muster.rules.yml").read_text())
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+CATALOGUE = Catalogue(builtin(), demo.QUERIES, demo.ACTIONS, demo.TEMPLATES)
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    found: dict[str, str] = asyncio.run(references())
+    return found
+
+
+def test_the_references_name_everything_that_there_is(made: dict[str, str]) -> None:
+    assert [
+        type_.name for type_ in builtin().values() if f"## `{type_.name}`\n" not in made["reference-nodes"]
+    ] == []
+    assert [leaf.path for leaf in leaves() if f"| `{leaf.path}` |" not in made["reference-settings"]] == []
+    assert [name for name, _ in commands() if f"## `{name}`\n" not in made["reference-commands"]] == []
+    assert made["reference-endpoints"].count("\n| `") > 140
+    dashboard = (ROOT / "ops" / "grafana" / "muster.json").read_text()
+    metrics = set(re.findall(r"\b(?:muster|workflow_kafka)_[a-z_]+", dashboard))
+    told = set(re.findall(r"^\| `(\w+)`", made["reference-metrics"], re.MULTILINE))
+    ends = ("_total", "_bucket", "_sum", "_count")
+    missing = {each for each in metrics if not {each, *(each.removesuffix(end) for end in ends)} & told}
+    assert missing == set()
+
+
+def test_the_site_is_whole_and_loads_nothing_from_elsewhere(made: dict[str, str], tmp_path: Path) -> None:
+    pages = build(tmp_path / "site", made)
+    names = {page.file for page in pages}
+    assert {"index.html", "quick-start.html", "runbooks.html", "reference-nodes.html"} <= names
+    for page in pages:
+        text = (tmp_path / "site" / page.file).read_text()
+        assert re.findall(r'(?:src|rel="stylesheet" href)="(https?:[^"]*)"', text) == []
+        linked = re.findall(r'href="([^"#:]+\.html)', text)
+        here = (tmp_path / "site" / page.file).parent
+        assert [name for name in linked if not (here / name).resolve().exists()] == [], page.file
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_link_leads_nowhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for link in LINK.findall(text):
+        if link.startswith(("http:", "https:", "mailto:")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), f"{page.name}: {link}"
+        if anchor:
+            assert anchor in anchors(target.read_text()), f"{page.name}: {link}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_is_shown_as_json_yaml_or_toml_is_that(page: Path) -> None:
+    for language, text in CODE.findall(page.read_text()):
+        if language == "yaml":
+            shown = yaml.safe_load(text)
+            whole = isinstance(shown, dict) and ("nodes" in shown or "steps" in shown or "workflow" in shown)
+            if whole and "…" not in text:
+                assert check(read(text.encode()), CATALOGUE).definition is not None, (page.name, text)
+        elif language == "toml":
+            tomllib.loads(text)
+        elif language == "json" and "…" not in text:
+            json.loads(text)
+
+
+def test_every_alert_has_a_runbook_and_leads_to_it() -> None:
+    found = anchors((DOCS / "runbooks.md").read_text())
+    alerts = [rule for group in RULES["groups"] for rule in group["rules"]]
+    assert len(alerts) > 10
+    for rule in alerts:
+        name = rule["alert"].lower()
+        assert rule["annotations"]["runbook"] == f"docs/runbooks.md#{name}"
+        assert name in found
+    assert len(found) == 1 + len(alerts), "there is no runbook of what is no alert"
+
+
+def test_every_runbook_says_what_it_means_where_to_look_and_what_to_do() -> None:
+    for section in re.split(r"^## ", (DOCS / "runbooks.md").read_text(), flags=re.MULTILINE)[1:]:
+        assert [word for word in ("**Means**", "**Look**", "**Do**") if word not in section] == [], section[
+            :40
+        ]

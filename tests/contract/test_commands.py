@@ -153,6 +153,16 @@ async def test_time_counts_from_when_the_bus_has_the_command(house: Commanding) 
     assert await house.status(execution) == "FAILED"
 
 
+async def test_a_field_that_is_new_on_its_topic_is_known_to_the_next_reply(house: Commanding) -> None:
+    first = await house.command()
+    assert await house.reply(first) == []
+    second = await house.command("other", correlationIdField="meta.id")
+    correlation = (await house.the_command(second)).correlation_id
+    assert await house.deliver({"meta": {"id": correlation}, "exportId": 8}) == []
+    await house.settle()
+    assert (await house.context(second))["exportId"] == 8
+
+
 async def test_a_late_reply_is_stored_and_resumes_nothing(house: Commanding) -> None:
     execution = await house.command(node={"onError": "continue"})
     await house.publish(execution)

@@ -7,11 +7,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from databases import fresh_database
-from muster.bus.kafka_markers import MARKERS
 from muster.bus.kafka_transactions import KafkaChannels
 from muster.engine.bus import BusAway
 from muster.engine.ports import NotWritten
 from muster.kit.loop import Loop
+from muster.model.topics import MARKERS
 from muster.store.migrations import migrate
 from muster.store.open import open_database
 from outbox_house import OutboxHouse

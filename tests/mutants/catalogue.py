@@ -988,6 +988,20 @@ MUTANTS = [
         f"{PUBLISHING} earlier_fence and sqlite",
     ),
     Mutant(
+        "the fence of a stream, where one statement claims",
+        "store/outbox_claims.py",
+        "WHERE stream = $1::text AND fence = $2::bigint FOR UPDATE",
+        "WHERE stream = $1::text AND fence >= $2::bigint FOR UPDATE",
+        f"{PUBLISHING} earlier_fence and postgres",
+    ),
+    Mutant(
+        "a field of replies that is new on its topic",
+        "nodes/command_replies.py",
+        "            message.header(CORRELATION_ID) is not None and _may_be_a_reply(message, self._topics)\n",
+        "            _may_be_a_reply(message, self._topics)\n",
+        f"{COMMANDS} new_on_its_topic and sqlite",
+    ),
+    Mutant(
         "the look at what the database knows, after the marker",
         "engine/publishing.py",
         "    if standing.fence != fence:\n        return Leave()\n",

@@ -7,8 +7,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from muster.bus.kafka_client import Config
 from muster.engine.bus import BusAway
+from muster.model.topics import MARKERS
 
-MARKERS = "muster.publisher"
 ASK_SECONDS = 10.0
 # Longer than any transaction may be open.
 PATIENCE = 30.0

@@ -24,9 +24,10 @@ from muster.bus.kafka_client import (
     Config,
     error_of,
 )
-from muster.bus.kafka_markers import MARKERS, read_marker
+from muster.bus.kafka_markers import read_marker
 from muster.engine.bus import BusAway
 from muster.engine.publishing import Queued, Unpublishable
+from muster.model.topics import MARKERS
 
 T = TypeVar("T")
 

@@ -21,6 +21,7 @@ from muster.expr.functions.times import parse_period
 from muster.expr.paths import context_path
 from muster.kit.names import did_you_mean
 from muster.model.json import Json
+from muster.model.topics import MARKERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,15 @@ def topic(value: Json) -> Flaw | None:
 
 
 def topic_flaw(topic: str) -> str | None:
-    """Why Kafka would refuse this topic's name; None if it would not."""
+    """Why nothing can be published to, or read from, a topic of this name; None if it can."""
     if topic in (".", ".."):
         return f"`{topic}` cannot be a topic's name."
     if not 1 <= len(topic) <= 249:
         return "A topic's name has 1 to 249 characters."
     if re.fullmatch(r"[A-Za-z0-9._-]+", topic) is None:
         return f"`{topic}` is not a topic's name: letters, digits, `.`, `_` and `-` are allowed."
+    if topic == MARKERS:
+        return f"`{topic}` is Muster's own: what was published is known by it."
     return None
 
 

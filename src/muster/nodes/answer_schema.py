@@ -106,11 +106,16 @@ def fault_of(schema: Json, value: Json) -> str | None:
 
 
 def schemas_that_fail(config: JsonView, *names: str) -> list[Problem]:
-    """What is wrong with the JSON Schemas of messages that a node's config writes out under these names."""
+    """What is wrong with the JSON Schemas and AsyncAPI documents of messages that a node's config writes out
+    under these names."""
     problems = []
     for name in names:
         given = config.get(name)
-        if not isinstance(given, dict) or given.get("type") != "JSON_SCHEMA":
+        if not isinstance(given, dict):
+            continue
+        if given.get("type") == "ASYNCAPI":
+            problems += _document_flaws(given, child("", name))
+        if given.get("type") != "JSON_SCHEMA":
             continue
         written = given.get("schema")
         if isinstance(written, dict) and not _is_computed(written):
@@ -119,6 +124,20 @@ def schemas_that_fail(config: JsonView, *names: str) -> list[Problem]:
             message = "A JSON Schema is written out as `schema`, or named as a `file`."
             problems.append(Problem("MISSING_FIELD", child("", name), message))
     return problems
+
+
+def _document_flaws(given: JsonObject, pointer: str) -> list[Problem]:
+    document = given.get("document")
+    if document is None and "file" not in given:
+        message = "An AsyncAPI document is written out as `document`, or named as a `file`."
+        return [Problem("MISSING_FIELD", pointer, message)]
+    if not isinstance(document, dict):  # what is a text is read when it is needed
+        return []
+    version = document.get("asyncapi")
+    if isinstance(version, str) and version.startswith(("2.", "3.")):
+        return []
+    message = "It is no AsyncAPI document of version 2 or 3."
+    return [Problem("INVALID_VALUE", child(pointer, "document"), message)]
 
 
 def _is_computed(schema: JsonObject) -> bool:

@@ -1,6 +1,7 @@
 """KAFKA_COMMAND: a command on one topic, its reply on another."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from muster.definitions.steps.words import shown
 from muster.model.json import JsonObject, JsonView
@@ -72,6 +73,9 @@ def attempts(config: JsonView) -> int:
 
 def check(config: JsonView) -> tuple[Problem, ...]:
     found = schemas_that_fail(config, "schema", "replySchema")
+    if isinstance(undo := config.get("compensation"), dict):
+        inner = schemas_that_fail(undo, "schema")
+        found += (replace(each, pointer=f"/compensation{each.pointer}") for each in inner)
     if config.get("commandTopic") == config.get("replyTopic"):
         message = "Commands and replies need topics of their own, or a command would be taken for its reply."
         found.append(Problem("NOT_ALLOWED", "/replyTopic", message))

@@ -208,6 +208,28 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
     ),
     (one_node({"to": "a@example.org"}, "SEND_EMAIL"), [("MISSING_FIELD", "/nodes/0/config")]),
     (one_node({"topic": "no blanks"}, "KAFKA_PUBLISH"), [("INVALID_TOPIC", "/nodes/0/config/topic")]),
+    (one_node({"topic": "muster.publisher"}, "KAFKA_PUBLISH"), [("INVALID_TOPIC", "/nodes/0/config/topic")]),
+    (
+        one_node({"topic": "t", "schema": {"type": "JSON_SCHEMA"}}, "KAFKA_PUBLISH"),
+        [("MISSING_FIELD", "/nodes/0/config/schema")],
+    ),
+    (
+        one_node(
+            {
+                "commandTopic": "c",
+                "replyTopic": "r",
+                "schema": {"type": "JSON_SCHEMA", "schema": {"type": "strin"}},
+                "replySchema": {"type": "ASYNCAPI", "document": {"asyncapi": "9.0.0"}},
+                "compensation": {"command": {}, "schema": {"type": "ASYNCAPI"}},
+            },
+            "KAFKA_COMMAND",
+        ),
+        [
+            ("INVALID_VALUE", "/nodes/0/config/schema/schema/type"),
+            ("INVALID_VALUE", "/nodes/0/config/replySchema/document"),
+            ("MISSING_FIELD", "/nodes/0/config/compensation/schema"),
+        ],
+    ),
     (
         one_node({"kafkaEvent": {"topic": "#{topic}"}}, "wait_events"),
         [("INVALID_TOPIC", "/nodes/0/config/kafkaEvent/topic")],

@@ -995,6 +995,13 @@ MUTANTS = [
         f"{PUBLISHING} earlier_fence and postgres",
     ),
     Mutant(
+        "what undoes is tried again when a statement fails",
+        "store/command_sending.py",
+        "        except (DataError, IntegrityError, ProgrammingError):\n",
+        "        except DBAPIError:\n",
+        "tests/simulation/test_commands_simulation.py statement_fails",
+    ),
+    Mutant(
         "a field of replies that is new on its topic",
         "nodes/command_replies.py",
         "            message.header(CORRELATION_ID) is not None and _may_be_a_reply(message, self._topics)\n",

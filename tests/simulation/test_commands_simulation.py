@@ -21,6 +21,11 @@ def test_commands_and_replies_count_once(block: int) -> None:
     assert failure is None, str(failure)
 
 
+def test_what_undoes_is_sent_though_a_statement_fails_at_first() -> None:
+    failure = run_in(World(97), simulate)
+    assert failure is None, str(failure)
+
+
 def test_a_run_repeats_exactly() -> None:
     def trace() -> list[str]:
         world = World(5)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, Row, select, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 
 from muster.engine.commands import BURIED, OPEN, REFERENCE, CommandStatus, times_out
 from muster.engine.ports import Lost, NotWritten
@@ -18,6 +18,7 @@ from muster.store.commands import K, answer_of, note_sent, open_commands, time_o
 from muster.store.committer import TROUBLE
 from muster.store.database import Database
 from muster.store.dialect import lock_rows, now, update_rows
+from muster.store.failures import reason
 from muster.store.lock_order import lock_reached
 from muster.store.outbox import add_messages
 from muster.store.tables import workflow_execution, workflow_kafka_commands
@@ -127,10 +128,7 @@ class SentCommandRepository:
                 add_messages(connection, [outbound.message])
             return _row(connection, outbound.opening.id)
 
-        try:
-            row = await self._database.write(work)
-        except TROUBLE as away:
-            raise NotWritten(str(away)) from away
+        row = await self._write(work)
         if row is None:
             raise Lost(f"execution {execution_id} is another's")
         return _sent(row)
@@ -139,16 +137,27 @@ class SentCommandRepository:
         row, at = await self._read(lambda connection: (_row(connection, command_id), now(connection)))
         if not _is_over(row, at):
             return _sent(row)
+        return _sent(await self._write(lambda connection: _expired(connection, command_id)))
+
+    async def _write(self, work: Any) -> Any:
+        """Also a statement that fails for want of a disk, say, may go through later: who undoes something
+        has no other chance."""
         try:
-            return _sent(await self._database.write(lambda connection: _expired(connection, command_id)))
+            return await self._database.write(work)
         except TROUBLE as away:
             raise NotWritten(str(away)) from away
+        except (DataError, IntegrityError, ProgrammingError):
+            raise  # it would fail again and again
+        except DBAPIError as failed:
+            raise NotWritten(reason(failed)) from failed
 
     async def _read(self, work: Any) -> Any:
         try:
             return await self._database.read(work)
-        except (*TROUBLE, DBAPIError) as away:
+        except TROUBLE as away:
             raise NotWritten(str(away)) from away
+        except DBAPIError as failed:
+            raise NotWritten(reason(failed)) from failed
 
 
 def _is_over(row: Row[Any], at: datetime) -> bool:

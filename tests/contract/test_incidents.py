@@ -61,27 +61,29 @@ async def miss(house: WatchHouse, *trades: tuple[str, str]) -> None:
 
 
 async def test_a_silent_source_is_one_incident_and_one_notification(house: WatchHouse) -> None:
+    # MariaDB takes a minute to write so many.
+    silent = 300 if house.database.dialect_name == "mariadb" else 5_000
     await house.watch()
-    await miss(house, *((f"TR{n}", REGIONS[n % len(REGIONS)]) for n in range(300)))
+    await miss(house, *((f"TR{n}", REGIONS[n % len(REGIONS)]) for n in range(silent)))
     desk = Desk(house)
     await desk.look()
     await desk.look()
     [one] = await desk.incidents()
     assert (one["count"], one["group_dim_hash"], one["state"], one["severity"]) == (
-        300,
+        silent,
         None,
         "open",
         "amber",
     )
     assert [told.id for told in desk.told] == [one["id"]]
     alerts = await house.alerts()
-    assert len(alerts) == 300
+    assert len(alerts) == silent
     assert {row["incident_id"] for row in alerts} == {one["id"]}
     # More of the same is no news.
     await miss(house, *((f"MORE{n}", REGIONS[n % len(REGIONS)]) for n in range(20)))
     await desk.look()
     assert len(desk.told) == 1
-    assert (await desk.incidents())[0]["count"] == 320
+    assert (await desk.incidents())[0]["count"] == silent + 20
 
 
 async def test_of_two_instances_one_opens_the_incident(house: WatchHouse) -> None:

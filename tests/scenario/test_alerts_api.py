@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from api_for_tests import Client
+from muster.model.access import Role
 from polling import until
 from scenario.test_watched_workflows_api import create, trade
 
@@ -46,7 +47,7 @@ async def missed(client: Client, *keys: str) -> list[dict[str, Any]]:
     await ingest(client, *keys)
 
     async def all_there() -> list[dict[str, Any]] | None:
-        found = await alerts(client)
+        found = await alerts(client, "?limit=200")
         return found if len(found) == len(keys) else None
 
     return await until(all_there)
@@ -86,6 +87,43 @@ async def test_an_alert_goes_through_its_life_with_roles_and_audit_rows(
         ("ack", "open", "ack"),
     ]
     assert entries[-1]["details"]["reason"] == "on it"
+
+
+# How an alert that is open gets into a state, and where each action leads from there; None: it is refused.
+TO: dict[str, str | None] = {"open": None, "ack": "ack", "suppressed": "suppress", "resolved": "resolve"}
+LEADS: dict[str, dict[str, str | None]] = {
+    "open": {"ack": "ack", "suppress": "suppressed", "resolve": "resolved", "reopen": None},
+    "ack": {"ack": None, "suppress": "suppressed", "resolve": "resolved", "reopen": "open"},
+    "suppressed": {"ack": "ack", "suppress": None, "resolve": "resolved", "reopen": "open"},
+    "resolved": {"ack": None, "suppress": None, "resolve": None, "reopen": "open"},
+}
+MAY = {"operator", "editor", "admin"}
+
+
+async def test_every_transition_is_made_by_those_who_may_and_by_nobody_else(
+    client: Client, holding: Callable[..., Any]
+) -> None:
+    callers = {role.value: await holding(role.value) for role in Role}
+    made = [(role, state, action) for role in callers for state in LEADS for action in LEADS[state]]
+    found = await missed(client, *(f"TR{number}" for number in range(len(made))))
+    for alert, (role, state, action) in zip(found, made, strict=True):
+        path, steps = f"/alerts/{alert['id']}", 0
+        if before := TO[state]:
+            assert (await client.post(f"{path}/{before}", json={"reason": "so"})).json()["state"] == state
+            steps += 1
+        answer = await callers[role].post(f"{path}/{action}", json={"reason": "because"})
+        leads = LEADS[state][action]
+        expected = 403 if role not in MAY else 409 if leads is None else 200
+        assert answer.status_code == expected, (role, state, action, answer.text)
+        if expected == 200:
+            assert answer.json()["state"] == leads
+            steps += 1
+        entries = (await client.get(f"/api/audit?entityType=alert&entityId={alert['id']}")).json()["items"]
+        assert len(entries) == steps
+        if expected == 200:
+            told = entries[0]["details"]
+            assert (entries[0]["action"], told["from"], told["to"]) == (action, state, leads)
+            assert told["reason"] == "because"
 
 
 async def test_alerts_are_filtered_and_acted_on_in_bulk(client: Client) -> None:

@@ -55,5 +55,37 @@ def test_the_day_is_the_event_s_own_in_its_zone() -> None:
     assert due("Asia/Tokyo", at, absolute_deadline="09:00") == datetime(2024, 6, 11, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("day", "deadline", "expected"),
+    [
+        ("2024-03-09", "18:00", "2024-03-09T23:00:00+00:00"),
+        ("2024-03-10", "18:00", "2024-03-10T22:00:00+00:00"),
+        ("2024-03-10", "02:30", "2024-03-10T07:00:00+00:00"),
+        ("2024-11-03", "01:30", "2024-11-03T05:30:00+00:00"),
+        ("2024-11-03", "18:00", "2024-11-03T23:00:00+00:00"),
+        ("2024-11-03", "01:30-05:00", "2024-11-03T06:30:00+00:00"),
+    ],
+    ids=[
+        "in winter",
+        "on the day of the change",
+        "a time that the clock skips: when it does",
+        "a time that it shows twice: the first",
+        "back in winter",
+        "with an offset, by that",
+    ],
+)
+def test_a_time_of_day_is_by_the_clock_where_it_is_put_forward_and_back(
+    day: str, deadline: str, expected: str
+) -> None:
+    at = datetime.fromisoformat(f"{day}T12:00:00-05:00")
+    assert due("America/New_York", at, absolute_deadline=deadline) == datetime.fromisoformat(expected)
+
+
+def test_a_day_that_is_short_rolls_over_to_the_same_time_of_the_next() -> None:
+    at = datetime(2024, 3, 9, 23, 30, tzinfo=UTC)
+    rolled = due("America/New_York", at, absolute_deadline="18:00", deadline_rollover=True)
+    assert rolled == datetime(2024, 3, 10, 22, tzinfo=UTC)
+
+
 def test_an_edge_that_says_nothing_expects_nothing() -> None:
     assert due() is None

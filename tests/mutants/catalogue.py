@@ -1188,13 +1188,13 @@ MUTANTS = [
         "app/protocol.py",
         'value.strip().lower() != b"chunked":',
         "False:",
-        f"{HOSTILE} chunks_of_something_else",
+        f"{HOSTILE} something",
     ),
     Mutant(
         "an address that names another host",
         "app/protocol.py",
         "named != self._hosts[0].lower()",
         "False",
-        f"{HOSTILE} another_host",
+        f"{HOSTILE} address",
     ),
 ]

@@ -429,7 +429,7 @@ MUTANTS = [
     Mutant(
         "what is durable is progress",
         "engine/live.py",
-        "        self.progressed = asyncio.get_running_loop().time()\n",
+        "        self.progressed = passed()\n",
         "",
         "tests/contract/test_stuck.py every_durable_step and sqlite",
     ),

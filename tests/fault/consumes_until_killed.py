@@ -22,6 +22,8 @@ from muster.store.tables import audit_log
 
 
 class Keeping:
+    records_positions = True
+
     def __init__(self, database: Database) -> None:
         self._database = database
 

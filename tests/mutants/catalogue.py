@@ -21,6 +21,7 @@ COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
 KEPT_RUNS = "tests/contract/test_kept_runs.py"
 STARTS = "tests/contract/test_expected_starts.py"
+BY_A_TOPIC = "tests/contract/test_rules_by_a_topic.py"
 SETTLED = "tests/contract/test_settled_alerts.py"
 LONG_AGO = "tests/contract/test_watched_long_ago.py"
 OWN = "tests/contract/test_own_executions.py"
@@ -908,6 +909,20 @@ MUTANTS = [
         "        add_messages(connection, told.post.messages)\n",
         "",
         f"{STARTS} counts_elsewhere and sqlite",
+    ),
+    Mutant(
+        "how far the topic of events is read, written with what they did",
+        "store/watch_intake.py",
+        "            if item.positions:\n",
+        "            if False:\n",
+        f"{BY_A_TOPIC} comes_again and sqlite",
+    ),
+    Mutant(
+        "positions for who records them",
+        "engine/consuming.py",
+        "        if positions is not None and not records_positions(handler):\n",
+        "        if False:\n",
+        "tests/unit/engine/test_consuming.py says_it_records",
     ),
     Mutant(
         "an end that comes before its start",

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
-from muster.engine.bus import Batch, Bus, Handler, Message, Outgoing, Place, Rejected
+from muster.engine.bus import Batch, Bus, Handler, Message, Outgoing, Place, Recording, Rejected
 from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
 from muster.kit.clock import SystemClock
@@ -126,7 +126,7 @@ class BusHouse:
             self._buses.bus(name),
             group or self.group,
             wanted,
-            handler,
+            Recording(handler) if records else handler,
             RejectedMessages(self.database),
             SystemClock(),
             self.heard,

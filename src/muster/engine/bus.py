@@ -9,7 +9,7 @@ recorded.
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from muster.kit.traceparent import HEADER as TRACE_PARENT
 from muster.kit.traceparent import kept_traceparent
@@ -154,6 +154,24 @@ class BadClient(Exception):
 # Durable when it returns: what it did, but for those that it rejects. It is called again with the same batch
 # after any error; `NotWritten` means that its store is away, and then it is asked for as long as that takes.
 Handler: TypeAlias = Callable[[Batch], Awaitable[Sequence[Rejected]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A handler that records the positions of its batches with what it does, though it does not say so of
+    itself."""
+
+    handler: Handler
+
+    records_positions: ClassVar[bool] = True
+
+    async def __call__(self, batch: Batch) -> Sequence[Rejected]:
+        return await self.handler(batch)
+
+
+def records_positions(handler: Handler) -> bool:
+    """Whether a handler says that it records the positions of its batches with what it does."""
+    return bool(getattr(handler, "records_positions", False))
 
 
 class Publisher(Protocol):

@@ -34,6 +34,7 @@ from muster.engine.bus import (
     TooLarge,
     Topics,
     dead_letter_topic,
+    records_positions,
 )
 from muster.kit.clock import Clock
 from muster.kit.loop import Loop
@@ -95,8 +96,9 @@ def _narrowed(messages: Sequence[Message]) -> Part:
 class Consumer:
     """One member of a group, and what it does with its messages.
 
-    `positions` None: the handler records none itself. `trouble` is what says that the store is away. What
-    will never be dealt with goes to the topic that `letter_topic` says for its own.
+    `positions` None: the handler records none itself; else it is one that says it does
+    (`records_positions`). `trouble` is what says that the store is away. What will never be dealt with goes
+    to the topic that `letter_topic` says for its own.
     """
 
     def __init__(
@@ -113,6 +115,8 @@ class Consumer:
         letter_topic: Callable[[str], str] = dead_letter_topic,
         topics_every: float = LOOK_FOR_TOPICS_EVERY,
     ) -> None:
+        if positions is not None and not records_positions(handler):
+            raise ValueError("what the handler has dealt with would not be known: it records no positions")
         self._letter_topic, self._topics_every = letter_topic, topics_every
         self._bus, self._member, self._topics, self._handler = bus, bus.member(group), topics, handler
         self._letters, self._clock, self._observer = letters, clock, observer

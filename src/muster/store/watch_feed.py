@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from zlib import crc32
 
+from muster.engine.bus import Position
 from muster.model.watching import Event
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
@@ -39,8 +40,12 @@ class EventFeed:
         )
         self._many = [asyncio.Semaphore(MANY_AT_ONCE) for _ in committers]
 
-    async def take(self, events: Sequence[Event]) -> Taken:
-        """Take events in, each once; durable when this returns. Of those with one name the first is taken."""
+    async def take(self, events: Sequence[Event], positions: Sequence[Position] = ()) -> Taken:
+        """Take events in, each once; durable when this returns. Of those with one name the first is taken.
+        With positions, all go one way, so that those are in the transaction that the events are in: nobody
+        else brings events of their keys then."""
+        if positions:
+            return await self._submit(0, events, positions)
         ways: dict[int, list[int]] = {}
         for place, event in enumerate(events):
             ways.setdefault(self._way_of(event), []).append(place)
@@ -56,12 +61,13 @@ class EventFeed:
     def _way_of(self, event: Event) -> int:
         return crc32(event.correlation_key.encode()) % len(self._committers)
 
-    async def _submit(self, way: int, events: Sequence[Event]) -> Taken:
+    async def _submit(self, way: int, events: Sequence[Event], positions: Sequence[Position] = ()) -> Taken:
         count = len(events)
         item = Intake(
             events,
             Block(await self._run_ids.take(count), count),
             Block(await self._expectation_ids.take(2 * count), 2 * count),
+            positions,
         )
         kind = replace(self._taking, wanted=frozenset(self._wanted()))
         # Each by itself: what one caller's events break is nobody else's.

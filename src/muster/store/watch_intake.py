@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
+from muster.engine.bus import Position
 from muster.model.watching import Event
 from muster.store.committer import Effective, Locks
 from muster.store.outbox import add_messages
+from muster.store.positions import record_positions
 from muster.store.sets import add_others
 from muster.store.tables import event_raw
 from muster.store.watch_alerts import write_alerts
@@ -21,11 +23,13 @@ KEY = ("institute_id", "source_system", "source_event_id")
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Events of one caller, in their order, with ids for what they make."""
+    """Events of one caller, in their order, with ids for what they make, and how far it has read the topic
+    that they came by."""
 
     events: Sequence[Event]
     run_ids: Block
     expectation_ids: Block
+    positions: Sequence[Position] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,9 @@ class Taking:
         return id(self.rules)
 
     def write(self, connection: Connection, items: Sequence[Intake]) -> Sequence[Taken]:
+        for item in items:
+            if item.positions:
+                record_positions(connection, item.positions)
         post = Post(self.topics, self.wanted)
         events = [event for item in items for event in item.events]
         # Who only applies the rules knows events by what they did.

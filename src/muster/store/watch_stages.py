@@ -30,6 +30,8 @@ R = workflow_run.c
 class AggregateStage:
     """Counts what `rule.evaluated` tells: `engine.bus.Handler`."""
 
+    records_positions = True
+
     def __init__(self, database: Database) -> None:
         self._database = database
 
@@ -59,6 +61,8 @@ class AggregateStage:
 
 class AlertStage:
     """Opens what `alerts.triggered` tells: `engine.bus.Handler`."""
+
+    records_positions = True
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -8,7 +8,7 @@ from typing import Protocol
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
 from muster.engine.announcing import INSTITUTE, SOURCE
-from muster.engine.bus import Batch, Message, Rejected, trace_of
+from muster.engine.bus import Batch, Message, Refused, Rejected, trace_of
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.model.json import Json
@@ -111,6 +111,8 @@ def _not_ours(read: Event | BadEvent) -> Event | BadEvent:
 class TopicIntake:
     """The way in by a topic: `engine.bus.Handler`. Names that are not among `fields` are passed over."""
 
+    records_positions = True
+
     def __init__(
         self,
         events: Events,
@@ -133,11 +135,13 @@ class TopicIntake:
             else:
                 code = "TOO_LARGE" if read.too_large else "INVALID_EVENT"
                 bad.append(Rejected(message, code, read.reason))
-        if good:
-            received = await self._events.take(good)
-            self._observer.took(len(good), sum(received.duplicates), received.unmatched, "topic")
         if bad:
             self._observer.refused(len(bad), "topic")
+            if batch.positions:
+                raise Refused(bad)  # they are dead letters before what comes after them is recorded
+        if good:
+            received = await self._events.take(good, batch.positions)
+            self._observer.took(len(good), sum(received.duplicates), received.unmatched, "topic")
         return bad
 
     def _read(self, message: Message) -> Event | BadEvent:

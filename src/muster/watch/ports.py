@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from muster.engine.bus import Position
 from muster.model.watching import Event
 
 
@@ -19,7 +20,8 @@ class Received(Protocol):
 
 
 class Events(Protocol):
-    async def take(self, events: Sequence[Event]) -> Received:
+    async def take(self, events: Sequence[Event], positions: Sequence[Position] = ()) -> Received:
         """Take events in, each once, with all that follows from it; durable when this returns. Of those with
-        one name the first is taken."""
+        one name the first is taken. `positions` are recorded with them: all of it is there, or nothing.
+        Raises `AlreadyHandled`."""
         ...

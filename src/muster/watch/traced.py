@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from muster.engine.bus import Batch, Handler, Rejected
+from muster.engine.bus import Batch, Handler, Position, Rejected, records_positions
 from muster.engine.bus import trace_of as sent_with
 from muster.engine.tracing import Span, SpanKind, Trace, Tracer, span_id, trace_of
 from muster.kit.clock import Clock
@@ -22,11 +22,12 @@ class TracedEvents:
         self._events, self._tracer, self._clock = events, tracer, clock
         self._verb, self._kind = verb, kind
 
-    async def take(self, events: Sequence[Event]) -> Received:
+    async def take(self, events: Sequence[Event], positions: Sequence[Position] = ()) -> Received:
         began = self._clock.now()
         traces = [_trace(event) for event in events]
         pairs = zip(events, traces, strict=True)
-        received = await self._events.take([self._below(event, trace) for event, trace in pairs])
+        below = [self._below(event, trace) for event, trace in pairs]
+        received = await self._events.take(below, positions)
         ended = self._clock.now()
         for event, trace, is_known in zip(events, traces, received.duplicates, strict=True):
             if not is_known and self._tracer.records(trace):
@@ -66,6 +67,7 @@ class TracedStage:
 
     def __init__(self, handler: Handler, tracer: Tracer, clock: Clock, verb: str) -> None:
         self._handler, self._tracer, self._clock, self._verb = handler, tracer, clock, verb
+        self.records_positions = records_positions(handler)
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
         began = self._clock.now()

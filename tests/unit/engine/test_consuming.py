@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from clocks import FakeClock
-from muster.engine.bus import Batch, Message, Outgoing, Place, Rejected
+from muster.engine.bus import Batch, Message, Outgoing, Place, Position, Recording, Rejected
 from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
 
@@ -80,6 +80,14 @@ class Kept:
         return
 
 
+class NoPositions:
+    async def known(self, group: str, places: Collection[Place]) -> Mapping[Place, int]:
+        return {}
+
+    async def record(self, positions: Sequence[Position]) -> None:
+        return
+
+
 def message(place: Place, offset: int) -> Message:
     return Message(*place, offset, None, b"{}", (), AT)
 
@@ -144,3 +152,13 @@ async def test_a_message_alone_has_three_chances_of_its_own() -> None:
     assert [each.topic for each in bus.published] == ["orders.dlq"]
     handled = [each for offsets in tries if 5 not in offsets for each in offsets]
     assert handled == [0, 1, 2, 3, 4, 6, 7]
+
+
+async def test_positions_are_for_a_handler_that_says_it_records_them() -> None:
+    async def handler(batch: Batch) -> Sequence[Rejected]:
+        return []
+
+    kept, known = Kept(), NoPositions()
+    with pytest.raises(ValueError, match="records no positions"):
+        Consumer(OneMember(), "g", topics, handler, kept, FakeClock(), kept, (NotWritten,), known)
+    Consumer(OneMember(), "g", topics, Recording(handler), kept, FakeClock(), kept, (NotWritten,), known)

@@ -16,7 +16,17 @@ from functools import cache, partial
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from muster.engine.bus import Batch, BusAway, Message, Outgoing, Place, Refused, Rejected, dead_letter_topic
+from muster.engine.bus import (
+    Batch,
+    BusAway,
+    Message,
+    Outgoing,
+    Place,
+    Recording,
+    Refused,
+    Rejected,
+    dead_letter_topic,
+)
 from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
 from muster.sim.database import FaultyDatabase
@@ -180,7 +190,7 @@ class _Place:
             bus,
             group,
             _topics,
-            partial(_handle, database, group),
+            Recording(partial(_handle, database, group)),
             RejectedMessages(database),
             self._world.clock,
             _Nobody(),

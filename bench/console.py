@@ -11,6 +11,7 @@ time is what the page itself costs.
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -217,8 +218,7 @@ def followed(page: Page, base: str, port: int, count: int = 20) -> None:
     for number in range(1, count + 1):
         began = time.monotonic()
         ingest(number)
-        shown = f"document.querySelector('.tile .numbers dd').textContent == '{number + 1}'"
-        page.wait_for_function(shown, polling=10)
+        page.locator(".tile .numbers dd").first.filter(has_text=re.compile(f"^{number + 1}$")).wait_for()
         took.append((time.monotonic() - began) * 1000)
     took.sort()
     print(f"  shown after                  median {took[len(took) // 2]:4.0f} ms, at most {took[-1]:4.0f} ms")

@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 # Nobody is asked who they are on loopback, and whether a body makes sense is more than its schema says.
 LEFT_OUT = ["ignored_auth", "missing_required_header", "positive_data_acceptance"]
-# They do not end: what they refuse is in test_fuzz_api.py.
+# They do not end, and so are not asked here: tests/scenario/test_streams_on_a_server.py reads them.
 ENDLESS = "(/api/stream|/events)$"
 
 

@@ -19,7 +19,7 @@ from servers import Server
 MARK = "acmesmarkofitsown"
 # Their ids name nothing of anybody's: a type of node; topics and streams are everybody's, and so are refused.
 SHARED = {("get", "/api/workflow/node-types/{type}"): 200}
-# It does not end. What is told there is in test_streams_on_a_server.py, and who hears it below.
+# It does not end, and so is not asked here.
 ENDLESS = {"/api/stream"}
 # Fields of examples that name what a field of another name may name instead.
 INSTEAD = {"key", "eventName", "filter"}

@@ -187,6 +187,9 @@ class AroundStreams:
         found: Standing = await self._around("standing", lambda: self._inner.standing(stream))
         return found
 
+    async def keep(self, held: Held) -> None:
+        await self._around("keep", lambda: self._inner.keep(held))
+
     async def claim(self, held: Held, after: int, published: int, most: int) -> Sequence[Queued]:
         found: Sequence[Queued] = await self._around(
             "claim", lambda: self._inner.claim(held, after, published, most)

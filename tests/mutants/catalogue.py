@@ -30,6 +30,7 @@ INCIDENTS = "tests/contract/test_incidents.py"
 BOARDS = "tests/contract/test_wallboard.py"
 PUBLISHING = "tests/contract/test_publishing.py"
 PUBLISHING_FAULTS = "tests/contract/test_publishing_faults.py"
+KEPT = "tests/contract/test_kept_streams.py"
 ON_KAFKA = "tests/contract/test_kafka_publishing.py"
 SPANS = "tests/contract/test_spans.py"
 CARRIED_TRACES = "tests/contract/test_carried_traces.py"
@@ -990,7 +991,7 @@ MUTANTS = [
     Mutant(
         "the marker, when a stream is taken over",
         "engine/stream_publisher.py",
-        "            marker = await channel.begin()\n",
+        "            marker = await keeping(self._streams, held, channel.begin())\n",
         "            await channel.begin()\n"
         "            marker = (await self._streams.standing(self._stream)).published_seq\n",
         f"{PUBLISHING_FAULTS} die_at_any_point and after",
@@ -1022,6 +1023,27 @@ MUTANTS = [
         "            message.header(CORRELATION_ID) is not None and _may_be_a_reply(message, self._topics)\n",
         "            _may_be_a_reply(message, self._topics)\n",
         f"{COMMANDS} new_on_its_topic and sqlite",
+    ),
+    Mutant(
+        "a stream that is kept while the bus takes its time",
+        "engine/stream_keeping.py",
+        "            await _keep(streams, held)\n",
+        "            continue\n",
+        f"{KEPT} bus_takes_its_time and sqlite",
+    ),
+    Mutant(
+        "the fence of a stream that is kept",
+        "store/outbox_streams.py",
+        "    locked(connection, held)\n    until =",
+        "    until =",
+        f"{KEPT} who_has_lost and sqlite",
+    ),
+    Mutant(
+        "a stream that is left to others whom the bus may answer",
+        "engine/stream_keeping.py",
+        "            await _leave_to_others(streams, held)\n",
+        "            pass\n",
+        f"{KEPT} left_to_others and sqlite",
     ),
     Mutant(
         "the look at what the database knows, after the marker",

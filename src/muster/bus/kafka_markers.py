@@ -10,7 +10,7 @@ from muster.engine.bus import BusAway
 from muster.model.topics import MARKERS
 
 ASK_SECONDS = 10.0
-# Longer than any transaction may be open.
+# Longer than any transaction may be open: if nothing has come for so long, nothing comes.
 PATIENCE = 30.0
 # So far back from the end it is looked first, and each time so many times further.
 FIRST_LOOK, FURTHER = 500, 8
@@ -33,10 +33,10 @@ def read_marker(client: Config, name: str, markers: str = MARKERS) -> int:
     reading = Consumer({**client, **ALWAYS, "isolation.level": "read_committed"}, logger=log)
     try:
         first, end = _ends(watching, markers)
-        until, back = time.monotonic() + PATIENCE, FIRST_LOOK
+        back = FIRST_LOOK
         while True:
             start = max(first, end - back)
-            marker = _highest(reading, name, TopicPartition(markers, 0, start), end, until)
+            marker = _highest(reading, name, TopicPartition(markers, 0, start), end)
             if marker or start == first:
                 return marker
             back *= FURTHER
@@ -53,17 +53,22 @@ def _ends(watching: Consumer, markers: str) -> tuple[int, int]:
     return first, end
 
 
-def _highest(reading: Consumer, name: str, start: TopicPartition, end: int, until: float) -> int:
+def _highest(reading: Consumer, name: str, start: TopicPartition, end: int) -> int:
     """The highest marker of the stream from `start` to `end`."""
     reading.assign([start])
-    found, wanted = 0, name.encode()
+    found, wanted, until = 0, name.encode(), time.monotonic() + PATIENCE
     while True:
         record = reading.poll(0.5)
-        if time.monotonic() > until:
+        if record is not None and record.error() is None:
+            # However many there are: they end, since what comes after `end` is not waited for.
+            until = time.monotonic() + PATIENCE
+        elif time.monotonic() > until:
             raise BusAway("the markers of streams cannot be read: a transaction of another is open")
         if record is None:
             continue
         if (error := record.error()) is None:
+            if (record.offset() or 0) >= end:
+                return found
             if record.key() == wanted:
                 found = max(found, int(record.value() or b"0"))
         elif error.code() != KafkaError._PARTITION_EOF:

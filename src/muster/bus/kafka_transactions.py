@@ -40,8 +40,12 @@ FULL_SECONDS = 0.05
 LOOKS = (0.1, 0.3, 0.6)
 # A producer that is gone holds others up for so long at most, since nobody reads past its transaction.
 TRANSACTION_MS = 10_000
-# Nobody else's topic: what is in it counts for ever, and only the last of each stream.
+# Nobody else's topic: what is in it counts for ever, and only the last of each stream. What is in the segment
+# that is written to is never compacted, and who takes over reads back through it: so it is closed soon, where
+# a hosted Kafka lets anybody say so.
 COMPACTED = {"cleanup.policy": "compact"}
+SOON_COMPACTED = {**COMPACTED, "segment.bytes": str(50 * 1024 * 1024), "segment.ms": str(10 * 60 * 1000)}
+NOT_TO_BE_SAID = {KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION, KafkaError.INVALID_REQUEST}
 
 log = logging.getLogger("muster.kafka")
 
@@ -141,14 +145,12 @@ class KafkaChannel:
             return
         admin = AdminClient(dict(self._client), logger=log)
         if self._markers not in admin.list_topics(timeout=ASK_SECONDS).topics:
-            new = NewTopic(self._markers, 1, BY_DEFAULT, config=COMPACTED)
-            [made] = admin.create_topics([new], request_timeout=ASK_SECONDS).values()
-            try:
-                made.result()
-            except KafkaException as error:
-                found = error_of(error)
-                if found is None or found.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise
+            refused = _make_topic(admin, self._markers, SOON_COMPACTED)
+            if refused is not None and refused.code() in NOT_TO_BE_SAID:
+                log.warning("%s is made without small segments: %s", self._markers, refused.str())
+                refused = _make_topic(admin, self._markers, COMPACTED)
+            if refused is not None:
+                raise KafkaException(refused)
         self._known.add(self._markers)
 
     def _close(self) -> None:
@@ -175,6 +177,20 @@ class Reports:
     def __call__(self, error: KafkaError | None, record: Record) -> None:
         if error is not None and error.code() in TOO_LARGE | NO_TOPIC:
             self.refusal = self.refusal or error
+
+
+def _make_topic(admin: AdminClient, name: str, config: dict[str, str]) -> KafkaError | None:
+    """Why it is not there; None: it is."""
+    new = NewTopic(name, 1, BY_DEFAULT, config=config)
+    [made] = admin.create_topics([new], request_timeout=ASK_SECONDS).values()
+    try:
+        made.result()
+    except KafkaException as error:
+        found = error_of(error)
+        if found is None:
+            raise
+        return None if found.code() == KafkaError.TOPIC_ALREADY_EXISTS else found
+    return None
 
 
 def _transactional(name: str) -> Config:

@@ -7,7 +7,7 @@ only remembers. The rules, and why they are so, are in `docs/outbox.md`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
 from muster.engine.bus import Outgoing
@@ -29,11 +29,13 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A stream that this publisher has leased. `name` is what it is called on the bus."""
+    """A stream that this publisher has leased, for so long from when it was last kept. `name` is what it is
+    called on the bus."""
 
     stream: Stream
     name: str
     fence: int
+    lease: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,10 @@ class OutboxStreams(Protocol):
 
     async def standing(self, stream: Stream) -> Standing:
         """Fence and places, as of one moment."""
+        ...
+
+    async def keep(self, held: Held) -> None:
+        """Keep the stream for another lease. Raises `Overtaken`."""
         ...
 
     async def claim(self, held: Held, after: int, published: int, most: int) -> Sequence[Queued]:

@@ -27,6 +27,7 @@ from muster.engine.publishing import (
     check_places,
     take_over,
 )
+from muster.engine.stream_keeping import keeping
 from muster.kit.tasks import ended
 
 # Only a person can put right what contradicts itself; until then it is looked at now and then.
@@ -99,14 +100,14 @@ class StreamPublisher:
             raise
 
     async def _work(self) -> float:
-        if self._tenure is None:
-            taken = await self._take_over()
-            if not isinstance(taken, Tenure):
-                return taken
-            self._tenure = taken
-        elif self._linger:
-            await asyncio.sleep(self._linger)
         try:
+            if self._tenure is None:
+                taken = await self._take_over()
+                if not isinstance(taken, Tenure):
+                    return taken
+                self._tenure = taken
+            elif self._linger:
+                await asyncio.sleep(self._linger)
             await self._publish(self._tenure)
         except Overtaken:
             log.info("the stream %s is published by another instance now", self._stream)
@@ -147,7 +148,7 @@ class StreamPublisher:
             return LOOK_EVERY
         channel = self._channels.open(held.name)
         try:
-            marker = await channel.begin()
+            marker = await keeping(self._streams, held, channel.begin())
             standing = await self._streams.standing(self._stream)
             taken = await self._taken(Tenure(held, channel, marker), take_over(held.fence, standing, marker))
         except BaseException:
@@ -214,7 +215,7 @@ class StreamPublisher:
         while tenure.ready:
             batch, tenure.ready = tenure.ready[: self._batch_size], tenure.ready[self._batch_size :]
             self._changed.set()  # there is room for more
-            await self._send(tenure, batch)
+            await keeping(self._streams, tenure.held, self._send(tenure, batch))
             self._mark(tenure)
 
     def _mark(self, tenure: Tenure) -> None:

@@ -94,6 +94,9 @@ class OutboxStreamRepository:
 
         return await self._read(work)
 
+    async def keep(self, held: Held) -> None:
+        await self._write(partial(keep, held=held))
+
     async def claim(self, held: Held, after: int, published: int, most: int) -> Sequence[Queued]:
         wanted = Wanted(held, after, published, most, self._lessee.lease)
         try:
@@ -148,10 +151,17 @@ def lease(connection: Connection, stream: Stream, lessee: Lessee) -> Held | None
     at = now(connection)
     if not lessee.may_have(row, at):
         return None
-    held = Held(stream, row.name, row.fence + 1)
+    held = Held(stream, row.name, row.fence + 1, lessee.lease)
     taken = {"fence": held.fence, "owner": lessee.owner, "lease_until": at + lessee.lease}
     connection.execute(update(outbox_stream).where(S.stream == stream).values(taken))
     return held
+
+
+def keep(connection: Connection, held: Held) -> None:
+    """Raises `Overtaken`."""
+    locked(connection, held)
+    until = now(connection) + held.lease
+    connection.execute(update(outbox_stream).where(S.stream == held.stream).values(lease_until=until))
 
 
 def lock_stream(connection: Connection, stream: Stream) -> Row[Any]:

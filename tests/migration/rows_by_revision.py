@@ -601,6 +601,19 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
     "0034_watch_horizon": [("watch_horizon", {"name": "runs", "at": TIME})],
     "0035_urgent_tasks": [],
     "0036_traces_of_events": [],
+    "0037_replies_aside": [
+        (
+            "reply_aside",
+            {
+                "topic": "export-replies",
+                "partition": 0,
+                "offset": 7,
+                "published_at": TIME,
+                "created_at": TIME,
+                "next_try_at": TIME,
+            },
+        ),
+    ],
 }
 
 

@@ -17,6 +17,7 @@ EVENT_WAITS = "tests/contract/test_event_waits.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 COMMANDS = "tests/contract/test_commands.py"
+ASIDE = "tests/contract/test_replies_aside.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
 KEPT_RUNS = "tests/contract/test_kept_runs.py"
@@ -1086,6 +1087,27 @@ MUTANTS = [
         "**_transactional(self._name)}",
         '**_transactional(f"{self._name}.{id(self)}")}',
         f"{ON_KAFKA} was_replaced",
+    ),
+    Mutant(
+        "replies that are set aside, before their position moves",
+        "nodes/command_replies.py",
+        "            await self._aside.put(found.aside)\n",
+        "            pass\n",
+        f"{ASIDE} its_own_replies_alone and sqlite",
+    ),
+    Mutant(
+        "a registry that is known to be away is not waited for",
+        "nodes/replies_aside.py",
+        "patience = 0.0 if self._away.get(name, now) > now else",
+        "patience =",
+        f"{ASIDE} not_waited_for and sqlite",
+    ),
+    Mutant(
+        "a reply that is set aside stays so until it is dealt with",
+        "nodes/replies_aside.py",
+        " if each.message.name not in away])",
+        "])",
+        f"{ASIDE} its_own_replies_alone and sqlite",
     ),
     Mutant(
         "a place for each message, without gaps",

@@ -11,6 +11,7 @@ from muster.app.bus import consuming
 from muster.app.command_metrics import CommandMetrics
 from muster.app.ground import Ground
 from muster.app.passes import TROUBLE, making
+from muster.engine.bus import BusAway
 from muster.engine.consuming import Consumer
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
@@ -21,9 +22,11 @@ from muster.nodes.command_replies import Replies, ReplyMessages
 from muster.nodes.commanding import CommandNode
 from muster.nodes.compensating import CompensatingCommand
 from muster.nodes.message_schemas import MessageSchemas
+from muster.nodes.replies_aside import ReturningReplies
 from muster.nodes.traced import TracedReplies
 from muster.store.command_replies import ReplyRepository
 from muster.store.command_sending import CommandSenders, RefusedCommands, SentCommandRepository
+from muster.store.replies_aside import AsideRepository
 
 LEAVE_SECONDS = 5.0
 
@@ -62,7 +65,8 @@ async def receiving_replies(
     replies: Replies = ReplyRepository(ground.database, ground.receipts, lease, taker)
     if tracer is not None:
         replies = TracedReplies(replies, tracer, ground.clock)
-    messages = ReplyMessages(replies, commands.schemas, commands.metrics, look_now)
+    aside = AsideRepository(ground.database)
+    messages = ReplyMessages(replies, commands.schemas, commands.metrics, look_now, aside)
 
     async def always() -> Collection[str]:
         return kafka.reply_topics
@@ -78,7 +82,6 @@ async def receiving_replies(
     loop = Loop("refused commands", tell_refused, TROUBLE)
     ground.lookout.watch(Sight.REFUSED, loop.wake)
     async with (
-        making([loop] if ground.has_engine else [], LEAVE_SECONDS),
         consuming(
             ground.settings,
             ground.bus,
@@ -90,5 +93,15 @@ async def receiving_replies(
             ground.messages,
             ground.lookout,
         ) as consumer,
+        making([loop, _returning(ground, messages, consumer)] if ground.has_engine else [], LEAVE_SECONDS),
     ):
         yield consumer
+
+
+def _returning(ground: Ground, messages: ReplyMessages, consumer: Consumer) -> Loop:
+    """What tries replies again that were set aside, by this instance or another."""
+    aside = AsideRepository(ground.database)
+    returning = ReturningReplies(aside, messages.again, consumer.bury, ground.clock, TROUBLE, SELDOM)
+    loop = Loop("replies set aside", returning.work, (*TROUBLE, BusAway))
+    ground.lookout.watch(Sight.ASIDE, loop.wake)
+    return loop

@@ -240,7 +240,7 @@ class Consumer:
         try:
             rejected = await self._holding(self._handler(batch))
         except Refused as refused:
-            await self._bury(refused.rejected)
+            await self.bury(refused.rejected)
             rest = batch.without({each.message.name for each in refused.rejected})
             if rest.messages:
                 rejected = await self._holding(self._handler(rest))
@@ -276,7 +276,7 @@ class Consumer:
     ) -> None:
         """All of the batch is dealt with, but for what was rejected; and with it all that was owned."""
         if rejected:
-            await self._bury(rejected)
+            await self.bury(rejected)
             await self._record(batch)
         self._recorded |= {each.place: each.next for each in batch.positions}
         await self._member.record(_ends(owned))
@@ -303,7 +303,7 @@ class Consumer:
 
     # --- dead letters ---------------------------------------------------------------------------------
 
-    async def _bury(self, rejected: Sequence[Rejected]) -> None:
+    async def bury(self, rejected: Sequence[Rejected]) -> None:
         """Durable in the topics of dead letters, and in the database, before the position moves."""
         if not rejected:
             return

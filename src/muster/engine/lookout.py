@@ -27,6 +27,7 @@ class Sight(StrEnum):
     JOBS = "bulk jobs"
     KEYS = "business keys"
     REFUSED = "refused commands"
+    ASIDE = "replies set aside"
     OUTBOX = "messages in the outbox"
     MISSES = "expectations"
     STARTS = "starts that are due"

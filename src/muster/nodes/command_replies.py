@@ -1,5 +1,6 @@
 """Messages of reply topics as replies to commands: whole batches at once."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.stored import Page
 from muster.model.text import made_suitable
 from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation, Undecodable
+from muster.nodes.replies_aside import BRIEFLY, AsideMessages, Registries, Tried, registry_of
 from muster.nodes.resolved import BadParameter
 
 UNPARSABLE, UNMATCHED = "UNPARSABLE", "UNMATCHED"
@@ -91,36 +93,74 @@ class _Sorted:
 
     replies: list[tuple[Message, Reply]] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
+    aside: list[Message] = field(default_factory=list)
 
 
 class ReplyMessages:
     """An `engine.bus.Handler`: stores the replies of a batch, all at once. What is no reply to a command of
     ours, or is not as it must be, is rejected; a message that comes again is a repeat, and changes nothing.
-    `look_now` lets the engine of this process look at once for what has come due."""
+    `look_now` lets the engine of this process look at once for what has come due. What cannot be read for
+    want of its schema is set `aside`; None: then the whole batch is tried again."""
 
     def __init__(
-        self, replies: Replies, schemas: MessageSchemas, observer: ReplyObserver, look_now: Callable[[], None]
+        self,
+        replies: Replies,
+        schemas: MessageSchemas,
+        observer: ReplyObserver,
+        look_now: Callable[[], None],
+        aside: AsideMessages | None = None,
     ) -> None:
         self._replies, self._schemas, self._observer = replies, schemas, observer
-        self._look_now = look_now
+        self._look_now, self._aside, self._registries = look_now, aside, Registries()
         self._topics: Mapping[str, Sequence[ReplyTopic]] = {}
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
-        topics = await self._topics_of(batch.messages)
-        wanted = [message for message in batch.messages if _may_be_a_reply(message, topics)]
-        named = [(message, await self._correlation(message, topics[message.topic])) for message in wanted]
-        expecting = await self._replies.expecting({name for _, name in named if name is not None})
-        found = _Sorted()
+        named, expecting = await self._named(batch.messages)
+        found, until = _Sorted(), asyncio.get_running_loop().time() + BRIEFLY
         for message, correlation in named:
-            await self._sort(found, message, correlation, expecting)
+            await self._sort(found, message, correlation, expecting, until)
+        if found.aside and self._aside is None:
+            raise NotWritten("the schemas of replies cannot be had")
         await self._receive(found)
-        for each in found.rejected:
-            self._observer.received(each.message.topic, each.type.lower(), None)
+        if found.aside and self._aside is not None:
+            await self._aside.put(found.aside)
         return found.rejected
+
+    async def again(self, messages: Sequence[Message]) -> Tried:
+        """Messages that were set aside: registries are waited for, side by side, and one that is still away
+        is asked once."""
+        named, expecting = await self._named(messages)
+        by_registry: dict[object, list[tuple[Message, str | None]]] = {}
+        for message, correlation in named:
+            expected = expecting.get(correlation or "")
+            schema = expected.schema if expected is not None else None
+            by_registry.setdefault(registry_of(schema or {}), []).append((message, correlation))
+        found = _Sorted()
+
+        async def sort(mine: Sequence[tuple[Message, str | None]]) -> None:
+            for place, (message, correlation) in enumerate(mine):
+                before = len(found.aside)
+                await self._sort(found, message, correlation, expecting)
+                if len(found.aside) > before:
+                    found.aside += [each for each, _ in mine[place + 1 :]]
+                    return
+
+        await asyncio.gather(*map(sort, by_registry.values()))
+        await self._receive(found)
+        return Tried(found.rejected, found.aside)
 
     async def topics(self) -> Collection[str]:
         """The topics that messages are wanted from. Raises `NotWritten`."""
         return (await self._look_for_topics()).keys()
+
+    async def _named(
+        self, messages: Sequence[Message]
+    ) -> tuple[list[tuple[Message, str | None]], Mapping[str, Expecting]]:
+        """Those that may be replies, with their correlation ids, and what is expected under these."""
+        topics = await self._topics_of(messages)
+        wanted = [message for message in messages if _may_be_a_reply(message, topics)]
+        named = [(message, await self._correlation(message, topics[message.topic])) for message in wanted]
+        return named, await self._replies.expecting({name for _, name in named if name is not None})
 
     async def _topics_of(self, messages: Sequence[Message]) -> Mapping[str, Sequence[ReplyTopic]]:
         """What is known of the topics of these. It is read anew where that could make a difference: more
@@ -151,8 +191,14 @@ class ReplyMessages:
         return next((each for each in fields if isinstance(each, str)), None)
 
     async def _sort(
-        self, found: _Sorted, message: Message, correlation: str | None, expecting: Mapping[str, Expecting]
+        self,
+        found: _Sorted,
+        message: Message,
+        correlation: str | None,
+        expecting: Mapping[str, Expecting],
+        until: float | None = None,
     ) -> None:
+        """`until` is when nobody is waited for any longer, in the time of the loop."""
         if correlation is None:
             found.rejected.append(await self._nameless(message))
             return
@@ -163,7 +209,10 @@ class ReplyMessages:
             return
         headers, error = _headers(message), _error(message)
         try:
-            payload = await self._payload(message, expected)
+            payload = await self._payload(message, expected, until)
+        except SchemaAway:
+            found.aside.append(message)
+            return
         except (Undecodable, SchemaViolation, BadParameter) as wrong:
             if error is None:
                 kind = UNPARSABLE if isinstance(wrong, Undecodable) else VIOLATION
@@ -180,15 +229,26 @@ class ReplyMessages:
             return Rejected(message, UNPARSABLE, f"no header {CORRELATION_ID}, and {wrong}")
         return Rejected(message, NO_CORRELATION, f"neither a header {CORRELATION_ID} nor a field has one")
 
-    async def _payload(self, message: Message, expected: Expecting) -> Json:
+    async def _payload(self, message: Message, expected: Expecting, until: float | None) -> Json:
+        """Raises `SchemaAway`."""
         if message.value is None:
             return None
-        try:
-            return await self._schemas.decode(expected.schema, message.topic, message.value)
-        except SchemaAway as away:
-            raise NotWritten(str(away)) from away
+        schema = expected.schema
+        reading = self._schemas.decode(schema, message.topic, message.value)
+        if schema is None:
+            return await reading
+        if until is not None:
+            return await self._registries.ask_briefly(schema, until, reading)
+        payload = await reading
+        self._registries.answered(schema)
+        return payload
 
     async def _receive(self, found: _Sorted) -> None:
+        await self._receive_replies(found)
+        for each in found.rejected:
+            self._observer.received(each.message.topic, each.type.lower(), None)
+
+    async def _receive_replies(self, found: _Sorted) -> None:
         if not found.replies:
             return
         came = await self._replies.receive([reply for _, reply in found.replies])

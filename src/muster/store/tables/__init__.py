@@ -5,7 +5,7 @@ their workflow's. Unique keys are named, because who lost a race is told the nam
 """
 
 from muster.store.tables.bus import TOPIC_LENGTH, bus_member, bus_message, bus_position, consumer_position
-from muster.store.tables.commands import reply_topic, workflow_kafka_commands
+from muster.store.tables.commands import reply_aside, reply_topic, workflow_kafka_commands
 from muster.store.tables.definitions import (
     node_template,
     workflow,
@@ -117,6 +117,7 @@ __all__ = [
     "outbox_message",
     "outbox_stream",
     "prebuilt_query",
+    "reply_aside",
     "reply_topic",
     "secret",
     "stage_aggregate",

@@ -13,7 +13,7 @@ from sqlalchemy import (
 
 from muster.store.tables.bus import TOPIC_LENGTH
 from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, index_where, institute, new_table
-from muster.store.types import Bytes, JsonValue, Key, LongText, UtcTime
+from muster.store.types import Bytes, JsonValue, Key, LongText, RowId, UtcTime
 
 workflow_kafka_commands = new_table(
     "workflow_kafka_commands",
@@ -76,4 +76,24 @@ reply_topic = new_table(
     Column("correlation_field", Key(NAME_LENGTH), nullable=False),
     Column("created_at", UtcTime, nullable=False),
     PrimaryKeyConstraint("topic", "correlation_field"),
+)
+
+# Replies whose schema could not be had when they came: as they came, until it can.
+reply_aside = new_table(
+    "reply_aside",
+    Column("id", RowId, nullable=False),
+    Column("topic", Key(TOPIC_LENGTH), nullable=False),
+    Column("partition", Integer, nullable=False),
+    Column("offset", BigInteger, nullable=False),
+    Column("key", Bytes),
+    Column("value", Bytes),
+    # Pairs of a name and a value in Base64; NULL: there are none.
+    Column("headers", JsonValue),
+    Column("published_at", UtcTime, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("next_try_at", UtcTime, nullable=False),
+    PrimaryKeyConstraint("id"),
+    # A message that comes again is there already.
+    UniqueConstraint("topic", "partition", "offset", name="uq_reply_aside_message"),
+    Index("ix_reply_aside_next_try_at", "next_try_at"),
 )

@@ -576,6 +576,7 @@ def codes_explained(path: Path) -> set[str]:
 NOT_CODES = {
     "JSON_SCHEMA",
     "SCHEMA_VIOLATION",
+    "SCHEMA_AWAY",
     "NO_CORRELATION_ID",
     "DEFAULT_LIMITS",
     "EXPORT_DATA",

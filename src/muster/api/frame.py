@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from muster.api.metrics import HttpMetrics
 from muster.api.problems import MEDIA_TYPE, our_fault, rendered
@@ -53,7 +52,6 @@ class Frame:
         ids = ids_of(_text(headers.get(b"x-request-id")), _text(headers.get(b"traceparent")))
         answer = _Answer(send, ids, bodiless=method == "HEAD")
         reset = current.set(ids)
-        bound = bind_contextvars(request_id=ids.request_id, trace_id=ids.trace_id)
         started = time.perf_counter()
         self._metrics.began()
         try:
@@ -64,7 +62,6 @@ class Frame:
             await answer.failed()
         finally:
             self._ended(ids, scope, method, answer.status, time.perf_counter() - started)
-            reset_contextvars(**bound)
             current.reset(reset)
         return None
 

@@ -13,7 +13,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from muster.api.frame import Access, logged
-from muster.api.tracing import RequestIds
+from muster.api.tracing import RequestIds, current
 from muster.app.settings import LogSettings
 from muster.store.address import masked
 
@@ -26,7 +26,7 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> Acces
     those of requests get there, which are most, is handed back."""
     stream = stream or sys.stderr
     shared: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
+        of_this_request,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -108,6 +108,12 @@ def _json(event: object, **_: object) -> str:
         return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:  # half a character, say: slower, and it takes everything
         return json.dumps(event, default=repr)
+
+
+def of_this_request(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Lines that are written while a request is answered say which, unless they say so themselves."""
+    ids = current.get(None)
+    return event if ids is None else {"request_id": ids.request_id, "trace_id": ids.trace_id, **event}
 
 
 def without_secrets(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from muster.api.bodies import ARRIVED
 from muster.api.problems import MEDIA_TYPE, Code, Refused, rendered
 from muster.api.tracing import ids_of
+from muster.app.corked import Corked
 
 _log = structlog.get_logger("muster.access")
 
@@ -43,7 +44,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        super().connection_made(transport)
+        super().connection_made(Corked(transport, self.loop))  # type: ignore[arg-type]  # stands in for it
         self._await_header()
         self._give_it_time()
 

@@ -4,10 +4,12 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from contextvars import copy_context
 
 import pytest
 import structlog
 
+from muster.api.tracing import RequestIds, current
 from muster.app.logs import configure_logs
 from muster.app.settings import LogSettings
 
@@ -26,11 +28,15 @@ def lines(stream: io.StringIO) -> list[dict[str, object]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
+def _log_within(ids: RequestIds) -> None:
+    current.set(ids)
+    structlog.get_logger("muster.x").info("done", count=3)
+
+
 def test_away_from_a_terminal_every_line_is_json_with_its_ids() -> None:
     stream = io.StringIO()
     configure_logs(LogSettings(), stream)
-    with structlog.contextvars.bound_contextvars(request_id="r1", trace_id="t1"):
-        structlog.get_logger("muster.x").info("done", count=3)
+    copy_context().run(_log_within, RequestIds("r1", "t1"))
     (line,) = lines(stream)
     assert (line["event"], line["count"], line["request_id"], line["trace_id"]) == ("done", 3, "r1", "t1")
     assert line["level"] == "info"

@@ -39,6 +39,7 @@ SENT_TRACES = "tests/unit/nodes/test_traces_sent_along.py"
 CLIENT_RETRIES = "tests/unit/client/test_client_retrying.py"
 HOSTILE = "tests/scenario/test_hostile_clients.py"
 TENANTS = "tests/scenario/test_tenants_apart.py"
+HOSTS = "tests/contract/test_several_hosts.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -79,6 +80,20 @@ FIRST = [
 
 MUTANTS = [
     *FIRST,
+    Mutant(
+        "each host has its share of the time",
+        "store/hosts.py",
+        '"timeout": self._seconds / len(places)',
+        '"timeout": 600',
+        f"{HOSTS} leave_time",
+    ),
+    Mutant(
+        "a standby is left",
+        "store/failures.py",
+        'return getattr(cause, "sqlstate", None) == READ_ONLY_STATE',
+        "return False",
+        f"{HOSTS} become_a_standby",
+    ),
     Mutant(
         "a command takes one reply",
         "engine/commands.py",

@@ -57,7 +57,7 @@ async def torture(plan: Plan) -> Verdict:
         sink = Sink()
         web = await stack.enter_async_context(site(sink.answer))
         post = await stack.enter_async_context(mail_server())
-        settings = _settings(plan, url, post.port)
+        settings = settings_of(plan, url, post.port)
         nursery = Nursery()
         stack.callback(nursery.close)
         names = [f"instance-{number}" for number in range(plan.instances)]
@@ -90,7 +90,7 @@ async def _database(folder: Path, postgres: OwnPostgres | None) -> AsyncIterator
         yield url
 
 
-def _settings(plan: Plan, url: str, mail_port: int) -> dict[str, str]:
+def settings_of(plan: Plan, url: str, mail_port: int) -> dict[str, str]:
     return {
         "DB_URL": url,
         "MUSTER_ENGINE_LEASE": str(NEVER if plan.sqlite else plan.lease),

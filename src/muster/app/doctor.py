@@ -23,6 +23,7 @@ async def examine(loaded: Loaded) -> list[Finding]:
         doctor_store.folder(settings),
         doctor_store.disk(settings),
         *await doctor_store.database(settings),
+        *await doctor_store.hosts(settings),
         await doctor_services.redis(settings),
         await doctor_services.kafka(settings),
         await doctor_services.schema_registry(settings),

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
@@ -18,15 +19,20 @@ from muster.app.storage import (
     sqlite_file,
     vault_of,
 )
+from muster.store.address import parse_address
 from muster.store.clock import DatabaseClock
 from muster.store.database import Database, Unavailable
 from muster.store.secrets import place
 from muster.store.tables import secret
 from muster.store.vault import Unreadable, Vault
 
+if TYPE_CHECKING:
+    from muster.store.hosts import Sight
+
 MIB = 1024 * 1024
 LITTLE, VERY_LITTLE = 1024 * MIB, 100 * MIB
 FAR_APART = timedelta(seconds=30)
+HOST_SECONDS = 5.0
 IS_IT_THERE = "Is it running, and are DB_URL, DB_USER and DB_PASSWORD right?"
 
 
@@ -76,6 +82,38 @@ async def database(settings: Settings) -> list[Finding]:
         told = f"{len(missing)} are missing, the first is {missing[0]}"
         return [*found, Finding("migrations", False, told, "`muster migrate` makes them.")]
     return [*found, Finding("migrations", True, "up to date"), *await _inside(settings)]
+
+
+async def hosts(settings: Settings) -> list[Finding]:
+    """Where the database's address names several: one takes writes, the others could."""
+    url, password = settings.database.url, settings.database.password
+    secret_word = password.get_secret_value() if password else None
+    address = url and parse_address(url.get_secret_value(), settings.database.user, secret_word)
+    if not address or "host" not in address.query:
+        return []
+    from muster.store.hosts import look  # here, since it loads the driver
+
+    return [judge_hosts(await look(address, HOST_SECONDS))]
+
+
+def judge_hosts(seen: "Sequence[Sight]") -> Finding:
+    found = "; ".join(f"{each.place} {_how(each)}" for each in seen)
+    writing = [each for each in seen if each.takes_writes]
+    if len(writing) > 1:
+        advice = "Stop the one that was left before it is written to: two histories cannot be made one."
+        return Finding("hosts", False, found, advice)
+    if not writing:
+        return Finding("hosts", False, found, "Promote a standby, or start the primary.")
+    if any(each.takes_writes is None for each in seen):
+        return Finding("hosts", False, found, "Start it again as a standby: until then none takes over.")
+    lost = "With synchronous_standby_names set, no standby lacks anything that was accepted."
+    return Finding("hosts", True, found, "" if writing[0].waits else lost)
+
+
+def _how(seen: "Sight") -> str:
+    if seen.takes_writes is None:
+        return f"cannot be reached ({seen.trouble})"
+    return "takes writes" if seen.takes_writes else "is a standby"
 
 
 async def _inside(settings: Settings) -> list[Finding]:

@@ -20,6 +20,7 @@ from sqlalchemy.util.concurrency import greenlet_spawn
 from muster.store.failures import (
     cannot_connect,
     is_gone,
+    is_read_only,
     must_give_way,
     reason,
     waited_in_vain,
@@ -128,6 +129,8 @@ def by_itself(connection: Connection, work: Work[T], only_looks: bool = False) -
         late = bool(run) and not said_no and not only_looks
         unknown = late or connection.invalidated or is_gone(error)
         _roll_back(connection, error)
+        if is_read_only(error):
+            raise Unavailable(reason(error)) from error
         if unknown:
             raise CommitUnknown(reason(error)) from error
         if must_give_way(error):
@@ -200,6 +203,15 @@ def watch_failures(engine: Engine) -> None:
     """Remember on its connection that a statement failed, until a savepoint before it is restored."""
     event.listen(engine, "handle_error", _remember_failure)
     event.listen(engine, "rollback_savepoint", _forget_failure)
+
+
+def leave_standbys(engine: Engine) -> None:
+    """Connect anew once the server takes no writes: it is not the one that is wanted, or not any more."""
+    event.listen(engine, "handle_error", _leave_standby)
+
+
+def _leave_standby(context: ExceptionContext) -> None:
+    context.is_disconnect = context.is_disconnect or is_read_only(context.sqlalchemy_exception)
 
 
 def _remember_failure(context: ExceptionContext) -> None:
@@ -307,6 +319,7 @@ class AsyncDatabase:
 
     def __init__(self, engine: AsyncEngine, kept: int = 0) -> None:
         """`kept`: how many connections stay at hand for single statements."""
+        leave_standbys(engine.sync_engine)
         watch_failures(engine.sync_engine)
         count_statements(engine.sync_engine)
         self._engine, self._kept = engine, KeptConnections(engine.sync_engine, kept)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.util import await_only
 
 from muster.store.database import FAILED, STATEMENTS
+from muster.store.failures import is_read_only
 
 
 def is_alone(connection: Connection) -> bool:
@@ -33,7 +34,7 @@ def fetch(connection: Connection, statement: str, parameters: Sequence[object]) 
     except (TimeoutError, OSError):
         raise  # of the way there: whoever runs statements knows them by these names
     except Exception as error:
-        raise _failed(connection, statement, error, driver.is_closed()) from error
+        raise _failed(connection, statement, error, driver.is_closed() or is_read_only(error)) from error
     except BaseException as stopped:
         # Given up in the middle: whatever still comes on it is nobody's answer.
         connection.invalidate(stopped)
@@ -41,12 +42,12 @@ def fetch(connection: Connection, statement: str, parameters: Sequence[object]) 
     return [_shape(tuple(record.keys()))._make(record) for record in found]
 
 
-def _failed(connection: Connection, statement: str, error: Exception, is_closed: bool) -> DBAPIError:
-    if is_closed:
+def _failed(connection: Connection, statement: str, error: Exception, is_lost: bool) -> DBAPIError:
+    if is_lost:
         connection.invalidate(error)
     else:
         connection.info[FAILED] = True
-    return DBAPIError(statement, None, error, hide_parameters=True, connection_invalidated=is_closed)
+    return DBAPIError(statement, None, error, hide_parameters=True, connection_invalidated=is_lost)
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 # PostgreSQL: connection exceptions, shutting down or starting up, too many connections, out of resources.
 GONE_CLASSES = ("08", "57P", "53")
+# It has become a standby, or what stands before it has led us to one: another server takes writes.
+READ_ONLY_STATE = "25006"
 GIVE_WAY_STATES = {"40001", "40P01"}
 
 # MariaDB: too many connections, shutting down, connection killed, and the client's own "gone" and "lost".
@@ -38,10 +40,17 @@ def is_gone(error: Exception) -> bool:
         return True
     return (
         _state(error).startswith(GONE_CLASSES)
+        or is_read_only(error)
         or _code(error) in GONE_CODES
         or _result(error) in GONE_RESULTS
         or isinstance(error.__cause__, OSError | EOFError)
     )
+
+
+def is_read_only(error: BaseException | None) -> bool:
+    """Whether PostgreSQL refused a write because it takes none."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return getattr(cause, "sqlstate", None) == READ_ONLY_STATE
 
 
 def cannot_connect(error: Exception) -> bool:

@@ -1,5 +1,6 @@
 """Opening a database: how each of them is connected to, in one place."""
 
+import asyncio
 import math
 import sqlite3
 import time
@@ -7,9 +8,11 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.util import await_only
+from sqlalchemy.util.concurrency import greenlet_spawn
 
 from muster.kit.clock import Clock, SystemClock
 from muster.store.address import MARIADB, POSTGRESQL, BadAddress, masked, parse_address
@@ -26,6 +29,7 @@ ANSWER_SECONDS = 60.0
 POOL_SECONDS = 30
 BUSY_SECONDS = 30
 IDLE_SECONDS = 5
+PING_SECONDS = 5.0
 LEFT_AT = "muster.left_at"
 
 SQLITE_PRAGMAS = (
@@ -152,6 +156,7 @@ def server_engine(
             "timeout": CONNECT_SECONDS,
             "command_timeout": answer_seconds,
             **(pooled_options() if pooled else {}),
+            **(_several_hosts() if "host" in address.query else {}),
         }
         if address.drivername == POSTGRESQL
         else {
@@ -173,9 +178,16 @@ def server_engine(
     return engine
 
 
+def _several_hosts() -> dict[str, object]:
+    from muster.store.hosts import Hosts  # here, since it loads the driver
+
+    return {"async_creator_fn": Hosts(CONNECT_SECONDS).connect}
+
+
 def _ping_after_idling(engine: Engine) -> None:
     """Try a connection that nobody used for a while before it is used: the server, or something between, may
-    have closed it. (`pool_pre_ping` does so every time, which on PostgreSQL costs three round trips.)"""
+    have closed it, and then the others as well. (`pool_pre_ping` does so every time, which on PostgreSQL
+    costs three round trips.)"""
 
     def left(_connection: object, record: ConnectionPoolEntry) -> None:
         record.info[LEFT_AT] = time.monotonic()
@@ -184,9 +196,9 @@ def _ping_after_idling(engine: Engine) -> None:
         if time.monotonic() - record.info.get(LEFT_AT, math.inf) < IDLE_SECONDS:
             return
         try:
-            engine.dialect.do_ping(connection)
-        except engine.dialect.loaded_dbapi.Error as error:
-            raise DisconnectionError(reason(error)) from error
+            await_only(asyncio.wait_for(greenlet_spawn(engine.dialect.do_ping, connection), PING_SECONDS))
+        except (engine.dialect.loaded_dbapi.Error, TimeoutError) as error:
+            raise InvalidatePoolError(reason(error)) from error
 
     event.listen(engine, "checkin", left)
     event.listen(engine, "checkout", taken)

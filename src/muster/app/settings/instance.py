@@ -9,7 +9,9 @@ from muster.app.settings.groups import Group
 
 class DatabaseSettings(Group):
     url: SecretStr | None = Field(
-        default=None, description="`postgresql://…` or `mariadb://…`; without it, SQLite in the data folder."
+        default=None,
+        description="`postgresql://…` or `mariadb://…`; without it, SQLite in the data folder. PostgreSQL may"
+        " have several hosts, with commas: the one that takes writes is used.",
     )
     user: str | None = Field(default=None, description="The database user, if the URL names none.")
     password: SecretStr | None = Field(default=None, description="The user's password, if the URL has none.")

@@ -66,10 +66,10 @@ def query(server: OwnPostgres, statement: str) -> str:
     return run("psql", *where, "-XAtq", "-c", statement).strip()
 
 
-def run(program: str, *arguments: str) -> str:
+def run(program: str, *arguments: str, given: str = "") -> str:
     """One of PostgreSQL's own programs, as the server's user: what it writes is for the server."""
     kind = service_kinds.Postgres()
     command = service_kinds.as_user(kind.user, [kind._bin(program), *arguments])
-    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd="/", input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{program}: {done.stdout}{done.stderr}"
     return done.stdout

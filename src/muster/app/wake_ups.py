@@ -15,6 +15,8 @@ from muster.store.database import Unavailable
 from muster.store.open import server_engine
 from muster.store.wake_ups import Listener, WakeUps
 
+LISTENING = "muster wake-ups"
+
 
 def wake_ups_of(settings: Settings) -> WakeUps | None:
     """None: nobody can be told anything, or is to be."""
@@ -23,8 +25,10 @@ def wake_ups_of(settings: Settings) -> WakeUps | None:
         return None
     secret = password.get_secret_value() if password else None
     address = parse_address(url.get_secret_value(), settings.database.user, secret)
+    if address.drivername != POSTGRESQL:
+        return None
     # A connection of its own, beside those that work is done on.
-    return WakeUps(server_engine(address, pool_size=1)) if address.drivername == POSTGRESQL else None
+    return WakeUps(server_engine(address, pool_size=1, name=LISTENING))
 
 
 @asynccontextmanager

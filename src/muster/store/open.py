@@ -39,7 +39,6 @@ SQLITE_PRAGMAS = (
     "foreign_keys = ON",
 )
 POSTGRESQL_SETTINGS = {
-    "application_name": APPLICATION,
     "timezone": "UTC",
     "default_transaction_isolation": "read committed",
     # Every statement finds its rows by a key. Left to itself the planner reads whole tables while they are
@@ -147,12 +146,17 @@ def server_engine(
     answer_seconds: float | None = None,
     pooled: bool = False,
     schema: str | None = None,
+    name: str = APPLICATION,
 ) -> AsyncEngine:
     """PostgreSQL or MariaDB, with every session set the same way whatever the server's defaults are; where
-    sessions are shared by a pooler, as far as it allows."""
+    sessions are shared by a pooler, as far as it allows. `name`: what PostgreSQL shows them by."""
     options: dict[str, object] = (
         {
-            "server_settings": {**POSTGRESQL_SETTINGS, **({"search_path": schema} if schema else {})},
+            "server_settings": {
+                **POSTGRESQL_SETTINGS,
+                "application_name": name,
+                **({"search_path": schema} if schema else {}),
+            },
             "timeout": CONNECT_SECONDS,
             "command_timeout": answer_seconds,
             **(pooled_options() if pooled else {}),

@@ -21,7 +21,7 @@ from muster.app.cli.idempotency import idempotency
 from muster.app.cli.ingesting import ingest
 from muster.app.cli.instances import instances
 from muster.app.cli.monitor import monitor
-from muster.app.cli.operating import config, doctor, migrate
+from muster.app.cli.operating import backup, config, doctor, migrate
 from muster.app.cli.outbox import outbox
 from muster.app.cli.output import INTERRUPTED, UNAVAILABLE, UNREAD, UNUSABLE, Stop
 from muster.app.cli.publishing import publish
@@ -74,6 +74,7 @@ app.command()(certify)
 app.command()(diagram)
 app.command("eval")(evaluate)
 app.command()(migrate)
+app.command()(backup)
 app.command()(config)
 app.command()(doctor)
 app.command()(conformance)

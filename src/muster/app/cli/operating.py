@@ -1,5 +1,6 @@
 """Commands for whoever runs Muster."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +41,35 @@ async def _migrate(loaded: "Loaded", check: bool) -> None:
     typer.echo(f"{name}: {'missing' if check else 'made'} {', '.join(found)}")
     if check:
         raise Stop("", FAILED)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where the copy is written; nothing may be there yet.")],
+) -> None:
+    """Copy SQLite's database, beside a server that may be running on it."""
+    import sqlite3
+
+    from muster.app.cli.opening import loaded_settings
+    from muster.app.storage import CannotOpen, sqlite_file
+    from muster.store.backup import BadCopy, copy_database
+
+    try:
+        source = sqlite_file(loaded_settings().settings)
+    except CannotOpen as error:
+        stop(str(error), UNAVAILABLE)
+    if source is None:
+        stop("This is for SQLite: PostgreSQL has pg_dump and pg_basebackup, MariaDB has mariadb-dump.")
+    if not source.exists():
+        stop(f"There is no database at {source}.", UNAVAILABLE)
+    try:
+        copy_database(source, file)
+    except FileExistsError:
+        stop(f"{file} is there already, and is not written over.")
+    except OSError as error:
+        stop(f"{file} cannot be written: {error.strerror}.", UNAVAILABLE)
+    except (BadCopy, sqlite3.Error) as error:
+        stop(f"{source} cannot be copied: {error}.", UNAVAILABLE)
+    typer.echo(f"{file}: {file.stat().st_size:,} bytes")
 
 
 def config(as_json: AsJson = False) -> None:

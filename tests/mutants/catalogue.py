@@ -40,6 +40,7 @@ CLIENT_RETRIES = "tests/unit/client/test_client_retrying.py"
 HOSTILE = "tests/scenario/test_hostile_clients.py"
 TENANTS = "tests/scenario/test_tenants_apart.py"
 HOSTS = "tests/contract/test_several_hosts.py"
+OLD = "tests/contract/test_old_executions.py"
 
 # The four that everything else rests on: these run with the suite.
 FIRST = [
@@ -86,6 +87,27 @@ MUTANTS = [
         '"timeout": self._seconds / len(places)',
         '"timeout": 600',
         f"{HOSTS} leave_time",
+    ),
+    Mutant(
+        "what has not ended stays",
+        "store/old_executions.py",
+        "and_(E.completed_at.is_not(None), E.updated_at < before)",
+        "E.updated_at < before",
+        f"{OLD} has_not_ended and sqlite",
+    ),
+    Mutant(
+        "an old child stays with its parent",
+        "store/old_executions.py",
+        "~has_parent, ",
+        "",
+        f"{OLD} while_its_parent and sqlite",
+    ),
+    Mutant(
+        "old executions with open letters stay",
+        "store/old_executions.py",
+        ", ~HAS_LETTER)",
+        ")",
+        f"{OLD} dead_letter and sqlite",
     ),
     Mutant(
         "a standby is left",

@@ -25,6 +25,7 @@ from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import CommitUnknown, Unavailable
 from muster.store.expired import ExpiredRows
 from muster.store.near_misses import old_near_misses
+from muster.store.old_executions import OldExecutions
 from muster.store.outbox import old_published
 from muster.store.schedules import ScheduleRepository
 from muster.store.tables import idempotency_key, node_dedupe
@@ -71,6 +72,8 @@ def housekeeping(ground: Ground) -> Loop:
         old_near_misses(database),
         old_published(database, published),
     ]
+    if ground.settings.engine.retention_days:
+        kept.append(OldExecutions(database, timedelta(days=ground.settings.engine.retention_days)))
     return Loop("housekeeping", Housekeeping(kept).tidy, TROUBLE)
 
 

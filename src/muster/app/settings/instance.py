@@ -87,6 +87,12 @@ class EngineSettings(Group):
         description="Seconds without any progress after which an execution that is driven is left to another"
         " owner, which counts as a takeover; 0 is never.",
     )
+    retention_days: float = Field(
+        default=90.0,
+        ge=0,
+        description="Days that executions are kept after their end, with all that belongs to them; 0 is for"
+        " ever.",
+    )
     wake_ups: bool = Field(
         default=True,
         description="Whether instances on PostgreSQL wake each other by NOTIFY; without, they look every"

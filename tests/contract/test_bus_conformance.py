@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 
 import pytest
 from sqlalchemy import Connection, insert, select
@@ -13,6 +14,7 @@ from muster.conformance.buses import BusHouse, EmbeddedBuses, Taking, crash, num
 from muster.conformance.checks import Check, come_to
 from muster.conformance.kafka import KafkaBuses
 from muster.engine.bus import AlreadyHandled, Batch, Outgoing, Refused, Rejected
+from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
 from muster.store.database import Database
 from muster.store.positions import record_positions
@@ -222,3 +224,35 @@ async def test_a_handler_that_records_is_called_again_without_what_it_refuses(ho
         await come_to(lambda: len(house.heard.messages) >= 5)
     assert await kept(house) == ["1", "2", "3"]
     assert [letter["error_type"] for letter in await house.letters()] == ["BAD", "BAD"]
+
+
+async def test_a_member_knows_how_far_its_whole_group_is(house: BusHouse) -> None:
+    topic, let_go, taking = await house.topic(), asyncio.Event(), Taking()
+
+    async def not_yet(batch: Batch) -> Sequence[Rejected]:
+        await let_go.wait()
+        return await taking(batch)
+
+    async def left(consumer: Consumer) -> int | None:
+        found = await consumer.member.reach()
+        return None if found is None else sum(each.end - each.position for each in found.values())
+
+    await house.publish(*numbered(topic, 40, keys=20))
+    async with (
+        house.consuming([topic], not_yet, name="a") as one,
+        house.consuming([topic], not_yet, name="b") as other,
+    ):
+        for each in (one, other):
+            assert await until(partial(left, each)) == 40, "some of it is the other's"
+        let_go.set()
+        for each in (one, other):
+            await until(partial(_is_nothing, left, each))
+    assert sorted(_given(taking)) == sorted(values(40))
+
+
+async def _is_nothing(left: Callable[[Consumer], Awaitable[int | None]], consumer: Consumer) -> bool:
+    return await left(consumer) == 0
+
+
+def _given(taking: Taking) -> list[bytes]:
+    return [value for value in set(taking.values) if value is not None]

@@ -6,9 +6,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import update
 
+from muster.engine.instances import Identity
 from muster.store.database import Database
+from muster.store.instances import InstanceRepository
 from muster.store.tables import watch_presence
-from muster.store.watch_presence import IngestPresence
+from muster.store.watch_presence import WatchPresence
+from muster.watch.stages import Stage
 from watch_house import WatchHouse, event
 
 # However long a test takes: it has not passed.
@@ -22,6 +25,10 @@ async def house(database: Database) -> AsyncIterator[WatchHouse]:
     await made.close()
 
 
+def present(house: WatchHouse, stage: Stage = Stage.INGEST) -> WatchPresence:
+    return WatchPresence(house.database, stage, "here", GRACE)
+
+
 async def seen(house: WatchHouse, **times: datetime | None) -> None:
     changed = update(watch_presence).values(**times)
     await house.database.write(lambda connection: connection.execute(changed))
@@ -30,7 +37,7 @@ async def seen(house: WatchHouse, **times: datetime | None) -> None:
 async def test_what_came_due_while_nobody_was_there_waits_after_the_return(house: WatchHouse) -> None:
     now = datetime.now(UTC)
     await house.watch()
-    presence = IngestPresence(house.database, GRACE)
+    presence = present(house)
     await presence.beat()
     # Due four days ago, before the outage; and two days ago, in it.
     await house.take(
@@ -56,7 +63,7 @@ async def test_what_came_due_while_nobody_was_there_waits_after_the_return(house
 async def test_nothing_fires_before_all_is_read_that_waited(house: WatchHouse) -> None:
     now = datetime.now(UTC)
     await house.watch()
-    presence = IngestPresence(house.database, GRACE)
+    presence = present(house)
     await presence.beat()
     await house.take(event("TRADE_INGEST", at=now - timedelta(days=2)))
     await seen(house, seen_at=now - timedelta(days=3))
@@ -66,3 +73,49 @@ async def test_nothing_fires_before_all_is_read_that_waited(house: WatchHouse) -
     assert await house.due.fire(100) == 0
     await presence.caught_up(await presence.beat())
     assert await house.due.fire(100) == 2
+
+
+async def test_what_comes_due_while_the_backlog_is_read_waits_too(house: WatchHouse) -> None:
+    now = datetime.now(UTC)
+    await house.watch()
+    presence = present(house)
+    await presence.beat()
+    await seen(house, seen_at=now - timedelta(days=3))
+    back = await presence.beat()
+    assert back.returned_at is not None
+    # Due a moment ago, after the return; what meets it is still on the topic.
+    await seen(house, returned_at=back.returned_at - timedelta(days=1), seen_at=now + GRACE)
+    await house.take(event("TRADE_INGEST", at=now - timedelta(minutes=6)))
+    assert await house.due.fire(100) == 0
+    await house.take(event("SYS2_VERIFIED", at=now), event("SYS2_VERIFIED", at=now))
+    await presence.caught_up(await presence.beat())
+    assert await house.due.fire(100) == 0
+    assert not [each for each in await house.alerts() if each["reason"] == "EXPECTED_MISSED"]
+
+
+async def test_a_short_restart_is_an_outage_unless_another_is_there(house: WatchHouse) -> None:
+    first = await present(house).beat()
+    again = present(house)
+    assert (await again.beat()).gap_from == first.seen_at
+    assert (await again.beat()).gap_from == first.seen_at, "it goes on"
+    await InstanceRepository(house.database).join(Identity("there", "1", "host", 1, ("watch",), "1"))
+    another = await present(house).beat()
+    assert another.returned_at == (await again.beat()).returned_at, "somebody was there all the time"
+
+
+async def test_whoever_applies_the_rules_alone_may_have_been_away_as_well(database: Database) -> None:
+    house = WatchHouse(database, stages=(Stage.RULE, Stage.AGGREGATE, Stage.ALERT), grace=GRACE)
+    now = datetime.now(UTC)
+    await house.watch()
+    ours, theirs = present(house, Stage.RULE), present(house)
+    await ours.beat()
+    await theirs.beat()
+    await house.take(event("TRADE_INGEST", at=now - timedelta(days=2)))
+    for stage, left in ((Stage.RULE, 0), (Stage.INGEST, 0), (None, 2)):
+        await seen(house, seen_at=now + GRACE)
+        if stage is not None:
+            away = update(watch_presence).where(watch_presence.c.name == stage.value)
+            long_ago = away.values(seen_at=now - timedelta(days=3))
+            await house.database.write(lambda connection, change=long_ago: connection.execute(change))
+        assert await house.due.fire(100) == left
+    await house.close()

@@ -20,6 +20,7 @@ COMMANDS = "tests/contract/test_commands.py"
 ASIDE = "tests/contract/test_replies_aside.py"
 COMPENSATION = "tests/contract/test_command_compensation.py"
 TRADES = "tests/contract/test_watched_trades.py"
+OUTAGES = "tests/contract/test_outages_of_ours.py"
 KEPT_RUNS = "tests/contract/test_kept_runs.py"
 STARTS = "tests/contract/test_expected_starts.py"
 BY_A_TOPIC = "tests/contract/test_rules_by_a_topic.py"
@@ -910,9 +911,44 @@ MUTANTS = [
     Mutant(
         "a miss that has fired already",
         "store/watch_due.py",
-        "    if each.status is not ExpectationStatus.PENDING or each.due_at > at:\n",
-        "    if each.status is ExpectationStatus.CLEARED or each.due_at > at:\n",
+        "each.status is ExpectationStatus.PENDING and each.due_at <= at",
+        "each.status is not ExpectationStatus.CLEARED and each.due_at <= at",
         f"{TRADES} not_fire_again and sqlite",
+    ),
+    Mutant(
+        "what is due while a backlog is read, and may be among it",
+        "watch/outage.py",
+        "Held(since, presence.caught_up_at)",
+        "Held(since, presence.returned_at)",
+        f"{OUTAGES} backlog and sqlite",
+    ),
+    Mutant(
+        "what came while we were away, and is not late for that",
+        "watch/intake.py",
+        "            at = absence.received(message.at, at)\n",
+        "            pass\n",
+        "tests/contract/test_ten_minutes_away.py",
+    ),
+    Mutant(
+        "a restart that is over before it is noticed",
+        "store/watch_presence.py",
+        "not self._has_come and not self._others(connection, at)",
+        "False",
+        f"{OUTAGES} short_restart and sqlite",
+    ),
+    Mutant(
+        "the rules' own absence, where events come by another's stage",
+        "store/watch_due.py",
+        "else (Stage.INGEST, Stage.RULE)",
+        "else (Stage.INGEST,)",
+        f"{OUTAGES} applies_the_rules and sqlite",
+    ),
+    Mutant(
+        "messages that were fetched, and not dealt with, before a partition's end",
+        "bus/kafka_member.py",
+        "if self._ends.get(place, 0) >= self._fetched.get(place, 0) and",
+        "if",
+        "tests/contract/test_refused_positions.py transaction",
     ),
     Mutant(
         "the first of several that creates what follows",

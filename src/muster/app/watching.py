@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from muster.app.bus import TROUBLE
 from muster.app.ground import Ground
@@ -26,22 +27,21 @@ from muster.store.positions import ConsumerPositions
 from muster.store.watch_due import DueExpectations
 from muster.store.watch_feed import EventFeed
 from muster.store.watch_kept import KeptRuns
-from muster.store.watch_presence import IngestPresence
+from muster.store.watch_presence import WatchPresence
 from muster.store.watch_rules import Rules
 from muster.store.watch_settling import SettledAlerts
 from muster.store.watch_stages import AggregateStage, AlertStage
 from muster.store.watch_standing import WatchStanding
 from muster.store.watch_starts import ExpectedStarts
 from muster.store.watched_graphs import WatchedGraphs
+from muster.watch.attendance import Attendance
 from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
-from muster.watch.intake import Intake, TopicIntake
-from muster.watch.outage import Presence
+from muster.watch.intake import Intake, TopicIntake, never_away
 from muster.watch.ports import Events
 from muster.watch.posting import TopicNames
 from muster.watch.stages import Stage
 from muster.watch.traced import TracedEvents, TracedStage
 
-BEAT_EVERY = 2.0
 ABANDON_EVERY = 60.0
 LOOK_AGAIN = 1.0
 LOOK_FOR_STARTS, LOOK_FOR_FIRST = 5.0, 10.0
@@ -102,8 +102,11 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
         if "watch" not in settings.roles:
             yield Watching(intake, due, lambda: None)
             return
+        first = _first(stages)
+        attendance = None if first is None else _attendance(ground, first)
+        away = never_away if attendance is None else attendance.absence
         told = seen.events(feed, "ingest", SpanKind.CONSUMER)
-        raw = TopicIntake(told, bounds, ground.clock, Limits(), metrics)
+        raw = TopicIntake(told, bounds, ground.clock, Limits(), metrics, absence=away)
         evaluated = seen.events(feed, "evaluate", SpanKind.CONSUMER)
         normalized = TopicIntake(evaluated, bounds, ground.clock, Limits(), metrics, NORMALIZED_FIELDS)
         reading = {
@@ -123,8 +126,9 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
             for topic, handler in reading.items()
             if handler is not None
         ]
-        if Stage.INGEST in stages:
-            await stack.enter_async_context(_present(ground, consumers[0]))
+        if attendance is not None:
+            beat = partial(attendance.beat, consumers[0].member)
+            await stack.enter_async_context(_looping("presence", beat))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
             await stack.enter_async_context(_firing(ground, due, metrics))
             starts = ExpectedStarts(database, graphs, stages, topics, wanted)
@@ -154,6 +158,11 @@ class Seen:
 
     def stage(self, handler: Handler, verb: str) -> Handler:
         return handler if self.tracer is None else TracedStage(handler, self.tracer, self.clock, verb)
+
+
+def _first(stages: Collection[Stage]) -> Stage | None:
+    """The stage by which events get to the rules here."""
+    return next((stage for stage in (Stage.INGEST, Stage.RULE) if stage in stages), None)
 
 
 def _begins(stage: Stage, before: Stage, stages: Collection[Stage]) -> bool:
@@ -249,26 +258,10 @@ def _own_topics(names: TopicNames) -> tuple[str, ...]:
     return (names.normalized, names.missed, names.evaluated, names.triggered)
 
 
-@asynccontextmanager
-async def _present(ground: Ground, consumer: Consumer) -> AsyncIterator[None]:
-    """Say that events are taken in here, until the end of the block."""
-    presence = IngestPresence(ground.database, timedelta(seconds=ground.settings.watch.outage_grace))
-
-    async def beat() -> float:
-        now = await presence.beat()
-        if _waits_for_lag(now):
-            lag = await consumer.member.lag()
-            # Who has no partitions yet does not know.
-            if lag and not sum(lag.values()):
-                await presence.caught_up(now)
-        return BEAT_EVERY
-
-    async with _looping("presence", beat):
-        yield
-
-
-def _waits_for_lag(presence: Presence) -> bool:
-    return presence.returned_at is not None and presence.caught_up_at is None
+def _attendance(ground: Ground, stage: Stage) -> Attendance:
+    settings = ground.settings
+    grace = timedelta(seconds=settings.watch.outage_grace)
+    return Attendance(WatchPresence(ground.database, stage, settings.instance_id, grace))
 
 
 @asynccontextmanager

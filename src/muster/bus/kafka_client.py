@@ -26,6 +26,8 @@ CONSUMER_ALWAYS: Config = {
     "enable.auto.offset.store": False,
     "auto.offset.reset": "earliest",
     "isolation.level": "read_committed",
+    # That all was read is told: after the last message there may be what is none, markers of transactions.
+    "enable.partition.eof": True,
     "partition.assignment.strategy": "cooperative-sticky",
 }
 CONSUMER: Config = {

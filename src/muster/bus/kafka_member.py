@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from muster.bus.kafka_client import CONSUMER, CONSUMER_ALWAYS, NO_TOPIC, Config, message_of, trouble
-from muster.engine.bus import BusAway, Message, Place
+from muster.engine.bus import BusAway, Message, Place, Reach
 
 T = TypeVar("T")
 
@@ -34,7 +34,9 @@ class KafkaMember:
         self._thread = ThreadPoolExecutor(1, "kafka-consumer")
         self._consumer: Consumer | None = None
         self._topics: list[str] = []
-        self._fetched: set[Place] = set()
+        # Where what was fetched ends; and where a partition ends, if nothing of it is left to fetch.
+        self._fetched: dict[Place, int] = {}
+        self._reached: dict[Place, int] = {}
         self._ends: dict[Place, int] = {}
         self._begins: dict[Place, int] = {}
         self._kept: list[Record] = []
@@ -71,6 +73,9 @@ class KafkaMember:
     async def lag(self) -> Mapping[Place, int]:
         return await self._run(self._lag)
 
+    async def reach(self) -> Mapping[Place, Reach] | None:
+        return await self._run(self._reach)
+
     async def leave(self) -> None:
         await self._run(self._close)
         self._thread.shutdown(wait=False)
@@ -102,7 +107,7 @@ class KafkaMember:
             records = [] if first is None else [first, *consumer.consume(most - 1, 0)]
             records = self._without_gone(records)
         messages = [message_of(record) for record in records if self._is_good(record)]
-        self._fetched |= {message.place for message in messages}
+        self._commit_ends(consumer)
         return messages
 
     def _resumed(self) -> Consumer:
@@ -133,9 +138,14 @@ class KafkaMember:
         return [each for each in records if _place(each) not in self._gone] if self._gone else records
 
     def _is_good(self, record: Record) -> bool:
-        error = record.error()
+        error, place = record.error(), _place(record)
         if error is None:
+            self._fetched[place] = (record.offset() or 0) + 1
+            self._reached.pop(place, None)
             return True
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._reached[place] = record.offset() or 0
+            return False
         if error.fatal():
             self._forget_client()
             raise BusAway(error.str())
@@ -162,19 +172,33 @@ class KafkaMember:
         self._forget([Place(each.topic, each.partition) for each in partitions])
 
     def _forget(self, places: Collection[Place]) -> None:
-        self._fetched -= set(places)
         self._gone |= set(places)
         self._kept = [each for each in self._kept if _place(each) not in places]
         for place in places:
-            self._ends.pop(place, None)
-            self._begins.pop(place, None)
+            for kept in (self._fetched, self._reached, self._ends, self._begins):
+                kept.pop(place, None)
 
     def _commit(self, ends: Mapping[Place, int]) -> None:
         mine = {place: end for place, end in ends.items() if place in self._fetched}
         if mine and self._consumer is not None:
             self._ends |= mine
-            offsets = [_offset(place, end) for place, end in mine.items()]
+            self._ends |= self._past_markers()
+            offsets = [_offset(place, self._ends[place]) for place in mine]
             self._consumer.commit(offsets=offsets, asynchronous=True)
+
+    def _past_markers(self) -> dict[Place, int]:
+        """Where partitions end of which all has been dealt with: after their last message there are the
+        markers of its transaction, and who is there has read all there is."""
+        return {
+            place: end
+            for place, end in self._reached.items()
+            if self._ends.get(place, 0) >= self._fetched.get(place, 0) and self._ends.get(place, -1) < end
+        }
+
+    def _commit_ends(self, consumer: Consumer) -> None:
+        if past := self._past_markers():
+            self._ends |= past
+            consumer.commit(offsets=[_offset(*each) for each in past.items()], asynchronous=True)
 
     def _noted(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         """What became of positions that were to be recorded. While partitions are given out anew, none is."""
@@ -202,6 +226,23 @@ class KafkaMember:
                 found[place] = max(0, marks[1] - at)
         return found
 
+    def _reach(self) -> Mapping[Place, Reach] | None:
+        consumer = self._consumer
+        if consumer is None or not self._topics:
+            return None
+        found: dict[Place, Reach] = {}
+        for topic in self._topics:
+            known = consumer.list_topics(topic, timeout=ASK_SECONDS).topics.get(topic)
+            if known is None or known.error is not None:
+                return None
+            asked = [TopicPartition(topic, partition) for partition in known.partitions]
+            for each in consumer.committed(asked, timeout=ASK_SECONDS):
+                ends = consumer.get_watermark_offsets(each, timeout=ASK_SECONDS, cached=False)
+                if each.error is not None or ends is None:
+                    return None
+                found[Place(topic, each.partition)] = Reach(max(each.offset, ends[0]), ends[1])
+        return found
+
     def _look_for_begins(self, consumer: Consumer, places: Sequence[Place]) -> None:
         """Where the group is in partitions that have come: what was recorded by whoever had them."""
         if places:
@@ -225,6 +266,7 @@ class KafkaMember:
     def _forget_client(self) -> None:
         self._consumer = None
         self._fetched.clear()
+        self._reached.clear()
         self._ends.clear()
         self._begins.clear()
         self._kept.clear()

@@ -31,6 +31,13 @@ class Place(NamedTuple):
     partition: int
 
 
+class Reach(NamedTuple):
+    """How far a group is in a partition, and where its messages end."""
+
+    position: int
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """A message to publish. Those of one key keep their order. `value` None is what compacted topics take as
@@ -211,6 +218,11 @@ class Member(Protocol):
 
     async def lag(self) -> Mapping[Place, int]:
         """How many messages wait in each partition that is this member's."""
+        ...
+
+    async def reach(self) -> Mapping[Place, Reach] | None:
+        """How far the whole group is in each partition of this member's topics, whoever has it. None: that is
+        not known yet. Raises `BusAway`."""
         ...
 
     async def leave(self) -> None:

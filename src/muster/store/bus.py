@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from muster.engine.bus import BusAway, Message, Outgoing, Place
+from muster.engine.bus import BusAway, Message, Outgoing, Place, Reach
 from muster.kit.changes import Changes
 from muster.store.bus_leases import (
     Claimant,
@@ -18,6 +18,7 @@ from muster.store.bus_leases import (
     heads_and_living,
     leave,
     living,
+    reach,
     record_ends,
     renew,
 )
@@ -129,6 +130,10 @@ class EmbeddedMember:
         return {
             place: max(0, self._heads.get(place, 0) - self._recorded.get(place, 0)) for place in self._leases
         }
+
+    async def reach(self) -> Mapping[Place, Reach] | None:
+        topics = sorted(self._topics)
+        return await self._seen(lambda connection: reach(connection, self.group, topics)) if topics else None
 
     async def leave(self) -> None:
         for place in list(self._leases):

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, func, literal, select, union_all
 
-from muster.engine.bus import Place
+from muster.engine.bus import Place, Reach
 from muster.store.bus_log import KEY, PARTITIONS, heads
 from muster.store.dialect import insert_new, now, update_rows, upsert, utc_now
 from muster.store.tables import bus_member, bus_position
@@ -132,6 +132,14 @@ def heads_and_living(
     rows = connection.execute(union_all(heads(topics), _living(claimant, topics))).all()
     found = {Place(row.topic, row.partition): row.position for row in rows if row.partition != MEMBERS}
     return found, {row.topic: row.position for row in rows if row.partition == MEMBERS}
+
+
+def reach(connection: Connection, group: str, topics: Collection[str]) -> dict[Place, Reach]:
+    """How far a group is in each partition of these topics that has had messages."""
+    recorded = select(P.topic, P.partition, P.position).where(P.group_id == group, P.topic.in_(topics))
+    positions = {Place(row.topic, row.partition): row.position for row in connection.execute(recorded)}
+    ends = {Place(row.topic, row.partition): row.position for row in connection.execute(heads(topics))}
+    return {place: Reach(positions.get(place, 0), end) for place, end in ends.items()}
 
 
 def _locked(

@@ -6,7 +6,7 @@ again.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -83,7 +83,7 @@ class DueExpectations:
 
     def _fire(self, connection: Connection, most: int, wanted: Collection[str]) -> int:
         at = now(connection)
-        held_back = held(read_presence(connection), at, self.grace)
+        held_back = self._held_back(connection, at)
         runs = _locked(connection, and_(PENDING, E.due_at <= at, *_not_held(held_back)), most)
         self.graphs.load(connection, {run.version_id for run in runs})
         report = _Report(self, Post(self.topics, wanted), at)
@@ -102,6 +102,13 @@ class DueExpectations:
                     report.missed(run, each)
         report.write(connection)
         return len(report.changed)
+
+    def _held_back(self, connection: Connection, at: datetime) -> list[Held]:
+        """What does not fire, since events may not have got here. Where they come by way of another's stage,
+        that one may have been away, or this one."""
+        before = (Stage.INGEST,) if Stage.INGEST in self.stages else (Stage.INGEST, Stage.RULE)
+        found = (held(read_presence(connection, stage), at, self.grace) for stage in before)
+        return [each for each in found if each is not None]
 
     def _any_will_do(self, run: Run, each: Expectation) -> bool:
         """Whether it is that a run begins at all, under whichever key."""
@@ -169,21 +176,17 @@ def _locked(connection: Connection, chosen: ColumnElement[bool], most: int) -> l
     return with_expectations(connection, lock_free(connection, workflow_run, "id", ids))
 
 
-def _not_held(held_back: Held | None) -> list[ColumnElement[bool]]:
-    if held_back is None:
-        return []
-    within = [E.due_at > held_back.since]
-    if held_back.until is not None:
-        within.append(E.due_at <= held_back.until)
-    return [not_(and_(*within))]
+def _not_held(held_back: Sequence[Held]) -> Iterator[ColumnElement[bool]]:
+    for each in held_back:
+        within = [E.due_at > each.since]
+        if each.until is not None:
+            within.append(E.due_at <= each.until)
+        yield not_(and_(*within))
 
 
-def _is_due(each: Expectation, at: datetime, held_back: Held | None) -> bool:
-    if each.status is not ExpectationStatus.PENDING or each.due_at > at:
-        return False
-    if held_back is None or each.due_at <= held_back.since:
-        return True
-    return held_back.until is not None and each.due_at > held_back.until
+def _is_due(each: Expectation, at: datetime, held_back: Sequence[Held]) -> bool:
+    pending = each.status is ExpectationStatus.PENDING and each.due_at <= at
+    return pending and not any(span.holds(each.due_at) for span in held_back)
 
 
 def _is_missing(each: Expectation) -> bool:

@@ -1,33 +1,38 @@
 """Whether anybody takes events in: said every few seconds, by whoever does."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, exists, select, update
 
+from muster.engine.instances import GONE_AFTER
 from muster.store.database import Database
 from muster.store.dialect import insert_new, now
-from muster.store.tables import watch_presence
+from muster.store.tables import instance, watch_presence
 from muster.watch.outage import Presence, beaten
+from muster.watch.stages import Stage
 
-P = watch_presence.c
-INGEST = "ingest"
-_THERE = select(watch_presence).where(P.name == INGEST)
-_CHANGED = update(watch_presence).where(P.name == INGEST)
+P, OTHER = watch_presence.c, instance.c
 
 
-class IngestPresence:
-    def __init__(self, database: Database, grace: timedelta) -> None:
-        self._database, self._grace = database, grace
+class WatchPresence:
+    """`watch.attendance.Presences`: whether events get to a stage. `me` is the name of this instance."""
+
+    def __init__(self, database: Database, stage: Stage, me: str, grace: timedelta) -> None:
+        self._database, self._stage, self._me, self._grace = database, stage, me, grace
+        self._has_come = False
 
     async def beat(self) -> Presence:
         """Say that events are taken in here; the answer tells since when."""
-        return await self._database.write(self._beat)
+        found = await self._database.write(self._beat)
+        self._has_come = True
+        return found
 
     def _beat(self, connection: Connection) -> Presence:
         at = now(connection)
-        row = connection.execute(_THERE.with_for_update()).first()
-        after = beaten(None if row is None else _presence(row), at, self._grace)
+        row = connection.execute(_row_of(self._stage).with_for_update()).first()
+        returns = not self._has_come and not self._others(connection, at)
+        after = beaten(None if row is None else _presence(row), at, self._grace, returns)
         values = {
             "seen_at": after.seen_at,
             "gap_from": after.gap_from,
@@ -35,10 +40,15 @@ class IngestPresence:
             "caught_up_at": after.caught_up_at,
         }
         if row is None:
-            insert_new(connection, watch_presence, [{"name": INGEST, **values}], ("name",))
+            insert_new(connection, watch_presence, [{"name": self._stage.value, **values}], ("name",))
         else:
-            connection.execute(_CHANGED.values(values))
+            connection.execute(_change(self._stage).values(values))
         return after
+
+    def _others(self, connection: Connection, at: datetime) -> bool:
+        """Whether another instance has been heard of: it may take events in."""
+        heard = exists().where(OTHER.name != self._me, OTHER.heartbeat_at >= at - GONE_AFTER)
+        return bool(connection.scalar(select(heard)))
 
     async def caught_up(self, presence: Presence) -> None:
         """All that had waited at this return has been read."""
@@ -46,13 +56,21 @@ class IngestPresence:
         def work(connection: Connection) -> None:
             same = P.returned_at == presence.returned_at
             values = {"caught_up_at": now(connection)}
-            connection.execute(_CHANGED.where(same, P.caught_up_at.is_(None)).values(values))
+            connection.execute(_change(self._stage).where(same, P.caught_up_at.is_(None)).values(values))
 
         await self._database.write(work)
 
 
-def read_presence(connection: Connection) -> Presence | None:
-    row = connection.execute(_THERE).first()
+def _row_of(stage: Stage) -> Any:
+    return select(watch_presence).where(P.name == stage.value)
+
+
+def _change(stage: Stage) -> Any:
+    return update(watch_presence).where(P.name == stage.value)
+
+
+def read_presence(connection: Connection, stage: Stage) -> Presence | None:
+    row = connection.execute(_row_of(stage)).first()
     return None if row is None else _presence(row)
 
 

@@ -1,6 +1,6 @@
 """Taking events in, from whoever sends them: over HTTP or by a topic."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +16,7 @@ from muster.model.problems import AuthorError, Problem
 from muster.model.text import is_suitable
 from muster.model.watching import Event
 from muster.watch.envelope import FIELDS, LONGEST_NAME, BadEvent, Bounds, read_event
+from muster.watch.outage import Absence
 from muster.watch.ports import Events
 
 MOST_EVENTS = 1_000
@@ -108,8 +109,13 @@ def _not_ours(read: Event | BadEvent) -> Event | BadEvent:
     return BadEvent((Problem("NOT_ALLOWED", "/sourceSystem", message),))
 
 
+async def never_away() -> Absence | None:
+    return None
+
+
 class TopicIntake:
-    """The way in by a topic: `engine.bus.Handler`. Names that are not among `fields` are passed over."""
+    """The way in by a topic: `engine.bus.Handler`. Names that are not among `fields` are passed over. What
+    came in an `absence` of ours counts as received when it came."""
 
     records_positions = True
 
@@ -121,15 +127,17 @@ class TopicIntake:
         limits: Limits,
         observer: IntakeObserver,
         fields: tuple[str, ...] = FIELDS,
+        absence: Callable[[], Awaitable[Absence | None]] = never_away,
     ) -> None:
         self._events, self._bounds, self._clock, self._limits = events, bounds, clock, limits
-        self._observer, self._fields = observer, fields
+        self._observer, self._fields, self._absence = observer, fields, absence
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
         good: list[Event] = []
         bad: list[Rejected] = []
+        absence = await self._absence()
         for message in batch.messages:
-            read = self._read(message)
+            read = self._read(message, absence)
             if isinstance(read, Event):
                 good.append(read)
             else:
@@ -144,7 +152,7 @@ class TopicIntake:
             self._observer.took(len(good), sum(received.duplicates), received.unmatched, "topic")
         return bad
 
-    def _read(self, message: Message) -> Event | BadEvent:
+    def _read(self, message: Message, absence: Absence | None) -> Event | BadEvent:
         """Its own id, or else where it stands: a redelivery stands there, too."""
         try:
             told = read_json(message.value or b"", self._limits)
@@ -154,6 +162,8 @@ class TopicIntake:
             told = {name: value for name, value in told.items() if name in self._fields}
         name = f"{message.topic}-{message.partition}-{message.offset}"
         at, trace = self._clock.now(), trace_of(message)
+        if absence is not None:
+            at = absence.received(message.at, at)
         return read_event(told, self._bounds, at, name, _tenant(message), self._fields, trace)
 
 

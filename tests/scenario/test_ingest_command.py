@@ -13,6 +13,13 @@ from polling import PATIENCE
 from servers import MUSTER, Server
 
 EVENT = {"eventType": "PAID", "eventTime": "2024-06-10T12:00:00Z"}
+ORDERED = {
+    "key": "ordered",
+    "graph": {
+        "nodes": [{"key": name, "eventType": name, "start": name == "A"} for name in "ABC"],
+        "edges": [{"from": a, "to": b, "maxLatencySec": 3600} for a, b in ("AB", "BC")],
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +76,22 @@ def test_what_was_stopped_goes_on_where_it_was(server: Server, tmp_path: Path) -
     assert (code, told["duplicates"], told["lines"]) == (0, 1_499, 1_500)
     left.write_text(json.dumps({"name": name, "offset": first, "line": 1}))
     assert ingested(server, file, "--again")[1]["duplicates"] == 1_500
+
+
+def test_the_events_of_a_key_keep_their_order_however_many_are_under_way(
+    server: Server, tmp_path: Path
+) -> None:
+    status, made = server.call("POST", "/workflows", ORDERED)
+    assert status == 201, made
+    types = ("A", "B", "C")
+    waves = [
+        {**EVENT, "eventType": type_, "workflowKey": "ordered", "correlationKey": f"o{key}"}
+        for wave in range(3)
+        for type_ in types
+        for key in range(wave * 400, (wave + 1) * 400)
+    ]
+    file = written(tmp_path / "ordered.ndjson", *waves)
+    code, told, problems = ingested(server, file)
+    assert (code, told["taken"], problems) == (0, 3_600, "")
+    status, found = server.call("GET", "/items?workflow=ordered&status=red")
+    assert (status, found) == (200, {"items": [], "nextCursor": None}), "none came before its predecessor"

@@ -86,7 +86,11 @@ class Intake:
     ) -> list[Accepted | BadEvent]:
         at = self._clock.now()
         read = [
-            _not_ours(read_event(each, self._bounds, at, name(place), institute_id, trace=trace))
+            _not_ours(
+                read_event(
+                    each, self._bounds, at, "" if _has_id(each) else name(place), institute_id, trace=trace
+                )
+            )
             for place, each in enumerate(told)
         ]
         good = [each for each in read if isinstance(each, Event)]
@@ -98,6 +102,10 @@ class Intake:
             taken = iter(received.duplicates)
             self._observer.took(len(good), sum(received.duplicates), received.unmatched, "http")
         return [each if isinstance(each, BadEvent) else Accepted(each.event_id, next(taken)) for each in read]
+
+
+def _has_id(told: Json) -> bool:
+    return isinstance(told, dict) and bool(told.get("eventId"))
 
 
 def _not_ours(read: Event | BadEvent) -> Event | BadEvent:

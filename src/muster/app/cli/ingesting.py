@@ -5,11 +5,14 @@ import hashlib
 import json
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
+import orjson
 import typer
 
 from muster.app.cli.jsonl import lines
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     import httpx
 
 MOST_EVENTS, MOST_BYTES = 1_000, 900_000
+# Requests: as many as a server commits at a time.
+AT_ONCE = 2
 MOST_TOLD = 20
 NAMED_BY = 65_536
 LATER = (429, 503)
@@ -38,6 +43,33 @@ class Sent:
     problems: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Part:
+    """Events that go in one request, as they are written, with the numbers of their lines."""
+
+    lines: list[int] = field(default_factory=list)
+    events: list[bytes] = field(default_factory=list)
+    size: int = 0
+
+    def has_room(self, event: bytes) -> bool:
+        return len(self.events) < MOST_EVENTS and self.size + len(event) <= MOST_BYTES
+
+    def add(self, line: int, event: bytes) -> None:
+        self.lines.append(line)
+        self.events.append(event)
+        self.size += len(event)
+
+
+@dataclass(slots=True)
+class Window:
+    """What is sent at once: the events of a key are in one part, so they keep their order. `offset` and
+    `line` are where the next one begins."""
+
+    parts: list[Part] = field(default_factory=lambda: [Part() for _ in range(AT_ONCE)])
+    offset: int = 0
+    line: int = 0
+
+
 def ingest(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Events, a JSON object a line.")],
     again: Annotated[bool, typer.Option("--again", help="From the beginning, wherever it was.")] = False,
@@ -54,8 +86,8 @@ def ingest(
             sent = Sent() if again else _where(place, name, file.stat().st_size)
             source.seek(sent.offset)
             with _shown(file.stat().st_size, not as_json) as show:
-                for batch in _batches(source, sent, name):
-                    _send(client, batch, sent)
+                for window in _sent(client, _windows(source, sent, name), sent):
+                    sent.offset, sent.line = window.offset, window.line
                     place.write_text(json.dumps({"name": name, "offset": sent.offset, "line": sent.line}))
                     show(sent)
             place.unlink(missing_ok=True)
@@ -73,37 +105,42 @@ def _where(place: Path, name: str, size: int) -> Sent:
     return Sent()
 
 
-def _batches(source: BinaryIO, sent: Sent, name: str) -> Iterator[list[tuple[int, object]]]:
-    """Events with the numbers of their lines. With each batch, `sent` says where the next one begins."""
-    batch: list[tuple[int, object]] = []
-    size, line, offset = 0, sent.line, sent.offset
+def _windows(source: BinaryIO, sent: Sent, name: str) -> Iterator[Window]:
+    window, line = Window(), sent.line
+    window.offset, window.line = sent.offset, sent.line
     for raw in lines(source):
         line += 1
-        length = 0 if raw is None else len(raw)
-        if batch and (len(batch) == MOST_EVENTS or size + length > MOST_BYTES):
-            sent.offset, sent.line = offset, line - 1
-            yield batch
-            batch, size = [], 0
-        offset = source.tell()
         if raw is None or raw.strip():
-            batch.append((line, _event(raw, sent, line, f"{name}-{line}")))
-            size += length
-    sent.offset, sent.line = offset, line
-    if batch:
-        yield batch
+            event, key = _event(raw, sent, line, f"{name}-{line}")
+            if event:
+                way = zlib.crc32(key) % AT_ONCE
+                if not window.parts[way].has_room(event):
+                    yield window
+                    window = Window()
+                window.parts[way].add(line, event)
+        window.offset, window.line = source.tell(), line
+    yield window
 
 
-def _event(raw: bytes | None, sent: Sent, line: int, name: str) -> object:
-    """What a line holds; None: nothing that can be sent. One without an id is named by its place, so that it
-    is known if it is sent again."""
+def _event(raw: bytes | None, sent: Sent, line: int, name: str) -> tuple[bytes, bytes]:
+    """What a line holds, and its key; nothing, if it cannot be sent. One without an id is named by its place,
+    so that it is known if it is sent again."""
     try:
-        event = None if raw is None else json.loads(raw)
-    except (ValueError, RecursionError):
+        event = None if raw is None else orjson.loads(raw)
+    except ValueError:
         event = None
-    if not isinstance(event, dict):
+    if raw is None or not isinstance(event, dict):
         _reject(sent, line, "this is no JSON object")
-        return None
-    return event if event.get("eventId") else {**event, "eventId": name}
+        return b"", b""
+    key = str(event.get("correlationKey")).encode()
+    return (raw if event.get("eventId") else _named(raw, event, name)), key
+
+
+def _named(raw: bytes, event: dict[str, object], name: str) -> bytes:
+    """Otherwise as it is written: a number may be larger than it could be read here."""
+    if "eventId" in event or not event:
+        return orjson.dumps({**event, "eventId": name})
+    return b'{"eventId":"%s",%s' % (name.encode(), raw.lstrip()[1:])
 
 
 def _reject(sent: Sent, line: int, reason: str) -> None:
@@ -112,23 +149,41 @@ def _reject(sent: Sent, line: int, reason: str) -> None:
         sent.problems.append(f"line {line}: {reason}")
 
 
-def _send(client: "httpx.Client", batch: list[tuple[int, object]], sent: Sent) -> None:
-    events = [(line, event) for line, event in batch if event is not None]
-    if not events:
-        return
+def _sent(client: "httpx.Client", windows: Iterator[Window], sent: Sent) -> Iterator[Window]:
+    """Send window after window; while one is under way the next is read."""
+    with ThreadPoolExecutor(AT_ONCE) as senders:
+        last: tuple[Window, list[tuple[Part, Future[httpx.Response]]]] | None = None
+        for window in windows:
+            if last is not None:
+                yield _settled(*last, sent)
+            full = [part for part in window.parts if part.events]
+            last = window, [(part, senders.submit(_post, client, part)) for part in full]
+        if last is not None:
+            yield _settled(*last, sent)
+
+
+def _post(client: "httpx.Client", part: Part) -> "httpx.Response":
+    body, headers = b"[%s]" % b",".join(part.events), {"Content-Type": "application/json"}
     for attempt in range(TRIES):
-        answer = client.post("/ingest", json=[event for _, event in events])
+        answer = client.post("/ingest", content=body, headers=headers)
         if answer.status_code not in LATER or attempt == TRIES - 1:
             break
         time.sleep(min(float(answer.headers.get("Retry-After", 1)), 10.0))
-    check_answer(answer)
-    for (line, _), result in zip(events, answer.json()["results"], strict=True):
-        if "error" in result:
-            _reject(sent, line, result["error"]["detail"])
-        elif result["duplicate"]:
-            sent.duplicates += 1
-        else:
-            sent.taken += 1
+    return answer
+
+
+def _settled(window: Window, posted: "list[tuple[Part, Future[httpx.Response]]]", sent: Sent) -> Window:
+    for part, answering in posted:
+        answer = answering.result()
+        check_answer(answer)
+        for line, result in zip(part.lines, orjson.loads(answer.content)["results"], strict=True):
+            if "error" in result:
+                _reject(sent, line, result["error"]["detail"])
+            elif result["duplicate"]:
+                sent.duplicates += 1
+            else:
+                sent.taken += 1
+    return window
 
 
 @contextlib.contextmanager

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row
 
 from muster.model.stored import AuditEntry
 from muster.model.watching import AlertReason, AlertState, Severity, Trigger
 from muster.store.audit import add_audits
 from muster.store.database import LookAgain
-from muster.store.dialect import insert_new, lock_rows, update_rows
+from muster.store.dialect import lock_rows, update_rows
+from muster.store.sets import add_new, rows_of
 from muster.store.tables import alert
 from muster.watch.alerts import Standing, Step, after
 
-A = alert.c
 BY_ITSELF = "muster"
 RUN_COLUMNS = ("workflow_run_id", "group_dim_hash")
 
@@ -23,8 +23,8 @@ def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) ->
     """Do these steps, by dedupe key. Raises `LookAgain`."""
     if not steps:
         return
-    lock_rows(connection, alert, "dedupe_key", list(steps), ("id",))
-    rows = connection.execute(select(alert).where(A.dedupe_key.in_(sorted(steps))))
+    locked = lock_rows(connection, alert, "dedupe_key", list(steps), ("id",))
+    rows = rows_of(connection, alert, "id", [row.id for row in locked], "true")
     there = {row.dedupe_key: row for row in rows}
     new, changed, audits = [], [], []
     for key in sorted(steps):
@@ -43,7 +43,7 @@ def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) ->
                 {"id": row.id, **kept, **of_run, **_values(now), "incident_id": _incident(row, triggers)}
             )
             audits += [_audit(row, state) for state in now.resolved_from]
-    if len(insert_new(connection, alert, new, ("dedupe_key",))) < len(new):
+    if new and not add_new(connection, alert, new, ("dedupe_key",)):
         raise LookAgain("another has opened the same alert")
     update_rows(connection, alert, changed, ("id",))
     if audits:

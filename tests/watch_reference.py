@@ -19,6 +19,17 @@ class Happened:
     event_time: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Flags:
+    """What is told of one event: late, late and not counted so before, out of order, from the future."""
+
+    node: str
+    late: bool
+    counted: bool
+    violation: bool
+    ahead: bool
+
+
 @dataclass
 class Slot:
     edge: WatchedEdge
@@ -41,6 +52,7 @@ class Story:
     late: Counter[str] = field(default_factory=Counter)
     violations: Counter[str] = field(default_factory=Counter)
     worst: int = 0
+    flags: list[Flags] = field(default_factory=list)
 
     @property
     def finished(self) -> bool:
@@ -63,10 +75,12 @@ class Story:
         candidates = [slot for slot in mine if slot.status == "pending"] or [
             slot for slot in mine if slot.status == "fired"
         ]
-        creates = True
+        creates, late, counted, violation = True, False, False, False
         if candidates:
             slot = min(candidates, key=self._precedence)
             creates = self._is_first(slot)
+            late = slot.status == "fired" or happened.at > slot.due
+            counted = late and slot.status != "fired"
             if slot.status == "fired":
                 self._bad(slot.edge.severity)
                 if not any(s.status == "fired" for s in mine if s is not slot):
@@ -77,10 +91,12 @@ class Story:
                 self._alert(node, "SLA_MISSED")
             slot.status = "cleared"
         elif not self._may_come_alone(node):
+            violation = True
             self.violations[node] += 1
             self.early[node] += 1
             self._bad(Severity.RED)
             self._alert(node, "ORDER_VIOLATION")
+        self.flags.append(Flags(node, late, counted, violation, happened.event_time > happened.at))
         if creates:
             self._expect(number, node, min(happened.event_time, happened.at))
 

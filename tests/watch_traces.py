@@ -16,7 +16,7 @@ from muster.store.migrations import migrate
 from muster.store.open import inline_database
 from muster.watch.graph import read_graph
 from watch_house import NOON, WatchHouse, event
-from watch_reference import WORST, Happened, told
+from watch_reference import WORST, Flags, Happened, told
 
 _COUNTED = text(
     """SELECT node_key AS node, sum(in_flight), sum(completed), sum(late), sum(failed)
@@ -177,7 +177,25 @@ class Arena:
             node: (c["in_flight"], c["completed"], c["late"], c["failed"]) for node, c in counted.items()
         }
         assert found_counts == expected
+        self._compare_flags(await house.occurrences(), runs, stories)
         self._compare_alerts(await house.alerts(), version, stories)
+
+    def _compare_flags(
+        self, rows: list[dict[str, Any]], runs: list[dict[str, Any]], stories: dict[str, Any]
+    ) -> None:
+        """Of every event that came, in the order of its run."""
+        found: dict[tuple[str, int], list[Flags]] = {}
+        places = {run["id"]: (run["correlation_key"], run["run_no"]) for run in runs}
+        for row in rows:
+            if place := places.get(row["workflow_run_id"]):
+                told = ("late", "counted_late", "order_violation", "clamped")
+                flags = Flags(row["node_key"], *(bool(row[name]) for name in told))
+                found.setdefault(place, []).append(flags)
+        assert found == {
+            (key, number): story.flags
+            for key, each in stories.items()
+            for number, story in enumerate(each, 1)
+        }
 
     def _compare_alerts(self, alerts: list[dict[str, Any]], version: int, stories: dict[str, Any]) -> None:
         """Of a key's runs, each node has one alert."""
@@ -193,7 +211,7 @@ class Arena:
         }
 
 
-async def run_seeds(seeds: Sequence[int], every: int = 200) -> None:
+async def run_seeds(seeds: Sequence[int], every: int = 50) -> None:
     """A new database now and then: looking at all rows of a large one takes long."""
     for start in range(0, len(seeds), every):
         arena = Arena()

@@ -10,8 +10,10 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from ci_rules import NoHangs, NoSkips
+from muster.watch.posting import Post
 from oidc_for_tests import OpenIdProvider, a_provider_apart
 from services_for_tests import SCRIPT, address_of, in_ci, installed, missing
+from stage_schemas import adding_by_schema
 
 sys.path.insert(0, str(SCRIPT.parent))
 
@@ -52,6 +54,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     keep = [item for item in items if (item.get_closest_marker("serial") is not None) == (wanted == "only")]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(keep)])
     items[:] = keep
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _stages_say_what_their_schemas_allow() -> Iterator[None]:
+    """Whatever a test lets the stages of watching tell each other, it is as the schemas say."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Post, "add", adding_by_schema(Post.add))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

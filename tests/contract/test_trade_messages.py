@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 from sqlalchemy import delete, select
 
 from muster.store.database import Database
 from muster.store.tables import outbox_message
-from muster.watch.stage_messages import schema
+from stage_schemas import validator
 from watch_house import NOON, WatchHouse, event
+from watch_lives import live_through_everything
 from watched_trade import TRADE
 
 NORMALIZED, MISSED, EVALUATED, TRIGGERED = NAMES = (
@@ -42,7 +42,7 @@ async def told(house: WatchHouse) -> list[tuple[str, str, dict[str, Any]]]:
     await house.database.write(lambda connection: connection.execute(delete(outbox_message)))
     found = [(row.topic, row.key.decode(), json.loads(row.value)) for row in rows]
     for topic, _, value in found:
-        Draft202012Validator(schema(topic)).validate(value)
+        validator(topic).validate(value)
     return found
 
 
@@ -185,3 +185,22 @@ async def test_an_event_that_comes_again_is_told_of_once(house: WatchHouse) -> N
     assert [topic for topic, _, _ in await told(house)] == [NORMALIZED, EVALUATED]
     await house.take(first)
     assert await told(house) == []
+
+
+async def test_what_is_told_adds_up_to_what_is_counted(house: WatchHouse) -> None:
+    await live_through_everything(house)
+    assert await house.due.abandon(100) > 0
+    counted = await house.totals()
+    sums: dict[str, list[int]] = {node: [0, 0, 0, 0] for node in counted}
+    messages = await told(house)
+    for topic, key, value in messages:
+        if topic == EVALUATED:
+            assert key == value["correlationKey"]
+            for node, change in value["inFlightDeltas"].items():
+                sums[node][0] += change
+            for place, name in enumerate(("completedDelta", "lateDelta", "failedDelta"), 1):
+                sums[value["node"]][place] += value[name]
+    assert {node: tuple(each) for node, each in sums.items()} == counted
+    fired = [each["id"] for each in await house.expectations() if each["fired_at"] is not None]
+    assert sorted(value["expectationId"] for topic, _, value in messages if topic == MISSED) == fired
+    assert len([topic for topic, _, _ in messages if topic == NORMALIZED]) == len(await house.raw())

@@ -12,7 +12,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from jsonschema import Draft202012Validator
 from sqlalchemy import select
 
 from databases import MigratedUrls, fresh_database, server_of
@@ -23,8 +22,8 @@ from muster.engine.bus import Message
 from muster.store.database import Database
 from muster.store.open import open_database
 from muster.store.tables import alert, event_raw, stage_aggregate
-from muster.watch.stage_messages import schema
 from polling import until
+from stage_schemas import validator
 from watched_trade import TRADE
 
 NAMES = ("events.normalized", "synthetic.missed", "rule.evaluated", "alerts.triggered")
@@ -192,7 +191,7 @@ async def test_messages_are_as_their_schemas_say_and_each_is_there_once(
         told: dict[str, list[dict[str, Any]]] = {name: [] for name in NAMES}
         for message in messages:
             name, value = by_topic[message.topic], json.loads(message.value or b"")
-            Draft202012Validator(schema(name)).validate(value)
+            validator(name).validate(value)
             told[name].append(value)
             key = {"synthetic.missed": "toNode", "alerts.triggered": "dedupeKey"}.get(name, "correlationKey")
             assert message.key == value[key].encode()

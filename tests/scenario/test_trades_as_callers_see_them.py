@@ -7,15 +7,18 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
-from databases import Kind, MigratedUrls, fresh_database, server_of
+from databases import EVERY_KIND, Kind, MigratedUrls, fresh_database, server_of
 from muster.app.build import opened
 from muster.app.settings import Settings
 from muster.store.open import open_database
+from polling import until
 from watch_house import WatchHouse
+from watch_topics import topics_of_ones_own
 from watched_trade import TRADE
 
 NEW_YORK, LONDON = {"book": "EQD", "region": "NY"}, {"book": "EQD", "region": "LN"}
@@ -50,10 +53,11 @@ def hash_of(**group: str) -> str:
 
 @dataclass
 class Desk:
-    """Somebody who asks over HTTP."""
+    """Somebody who asks over HTTP, and sends events that way, or to a `topic`."""
 
     client: httpx.AsyncClient
     watch: WatchHouse
+    topic: str | None = None
 
     async def save(self, document: dict[str, Any]) -> int:
         made = await self.client.post("/workflows", json=document)
@@ -71,9 +75,29 @@ class Desk:
             "group": NEW_YORK,
             **changes,
         }
+        if self.topic is not None:
+            await self._publish({"eventId": uuid4().hex, **told})
+            return
         answered = await self.client.post("/ingest", json=told)
         assert answered.status_code == 202, answered.text
         assert answered.json()["duplicate"] is False
+
+    async def _publish(self, told: dict[str, Any]) -> None:
+        """Let it come by the topic; it has come when its item shows it."""
+        messages = [{"key": told["correlationKey"], "value": told}]
+
+        async def is_taken() -> bool:
+            # The topic is made by the house, which takes a moment.
+            put = await self.client.post(f"/api/messages/{self.topic}", json=messages)
+            return put.status_code == 202
+
+        async def is_shown() -> bool:
+            item = await self.client.get(f"/items/{told['correlationKey']}")
+            events = item.json()["events"] if item.status_code == 200 else ()
+            return any(each["eventId"] == told["eventId"] for each in events)
+
+        await until(is_taken, every=0.2)
+        await until(is_shown)
 
     async def get(self, path: str, **query: object) -> Any:
         answered = await self.client.get(path, params={name: str(value) for name, value in query.items()})
@@ -111,18 +135,25 @@ class Desk:
         )
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(params=[*EVERY_KIND, pytest.param("kafka", marks=pytest.mark.kafka)])
 async def desk(request: pytest.FixtureRequest, templates: MigratedUrls) -> AsyncIterator[Desk]:
-    kind: Kind = request.param
-    like = await asyncio.to_thread(templates.of, kind)
+    """On every database, with events over HTTP; and on Kafka."""
+    settings, topic = dict[str, Any](), None
+    if request.param == "kafka":
+        settings, named = topics_of_ones_own(request.getfixturevalue("kafka_bootstrap"))
+        topic = named["events.raw"]
+    kind: Kind = "sqlite" if request.param == "kafka" else request.param
+    like = "" if kind == "mariadb" else await asyncio.to_thread(templates.of, kind)
+    settings["ruleengine"] = {**settings.get("ruleengine", {}), **BY_HAND["ruleengine"]}
+    settings["watch"] = BY_HAND["watch"]
     async with (
         fresh_database(kind, server_of(kind, request), like=like) as url,
-        opened(Settings.model_validate({"database": {"url": url}, **BY_HAND})) as house,
+        opened(Settings.model_validate({"database": {"url": url}, **settings})) as house,
         httpx.AsyncClient(transport=httpx.ASGITransport(house.api), base_url="http://127.0.0.1") as client,
     ):
         beside = open_database(url)
         watch = WatchHouse(beside, grace=timedelta(0))
-        yield Desk(client, watch)
+        yield Desk(client, watch, topic)
         await watch.close()
         await beside.close()
 

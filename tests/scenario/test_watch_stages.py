@@ -24,9 +24,8 @@ from muster.store.open import open_database
 from muster.store.tables import alert, event_raw, stage_aggregate
 from polling import until
 from stage_schemas import validator
+from watch_topics import NAMES, topics_of_ones_own
 from watched_trade import TRADE
-
-NAMES = ("events.normalized", "synthetic.missed", "rule.evaluated", "alerts.triggered")
 
 
 def event(type_: str, key: str, at: str | None = None) -> dict[str, Any]:
@@ -134,27 +133,8 @@ def _of(stages: str, url: str) -> dict[str, Any]:
 
 @pytest.fixture
 def kafka(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Settings, dict[str, str]]:
-    prefix = f"w{uuid4().hex[:8]}"
-    named = {name: f"{prefix}.{name}" for name in (*NAMES, "events.raw", "events.dlq")}
-    settings = {
-        "data_dir": str(tmp_path),
-        "kafka": {
-            "bootstrap_servers": request.getfixturevalue("kafka_bootstrap"),
-            "consumer": {"group_id": prefix},
-        },
-        "ingestion": {
-            "raw_topic": named["events.raw"],
-            "normalized_topic": named["events.normalized"],
-            "dlq_topic": named["events.dlq"],
-        },
-        "ruleengine": {
-            "normalized_topic": named["events.normalized"],
-            "synthetic_topic": named["synthetic.missed"],
-            "rule_evaluated_topic": named["rule.evaluated"],
-            "alerts_triggered_topic": named["alerts.triggered"],
-        },
-    }
-    return Settings.model_validate(settings), named
+    settings, named = topics_of_ones_own(request.getfixturevalue("kafka_bootstrap"))
+    return Settings.model_validate({"data_dir": str(tmp_path), **settings}), named
 
 
 async def heard(settings: KafkaSettings, topics: Sequence[str], count: int) -> list[Message]:

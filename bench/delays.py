@@ -1,13 +1,14 @@
 """How late delays end: many due in one second, and some spread over ten, beside DBOS in the same run.
 
-    python bench/delays.py [--together 5000] [--spread 1000] [--parked 100000] [--no-dbos]
+    python bench/delays.py [--together 5000] [--spread 1000] [--parked 100000] [--dbos 1000] [--no-redis]
 
 Late is from the due time to the start of the next node, by the database's clock; a delay that ended early
 would be a mistake. A bare timer with one question to the database says what this machine allows at this
-moment. Prints besides: resumes a second, processor time and statements for each, how many found their context
-in the cache, and what an idle instance costs with so many executions parked. PostgreSQL is at
-TEST_POSTGRES_URL, or the one that `scripts/services.py` starts; with a Redis at TEST_REDIS_URL, everything is
-done once more with it.
+moment. Everything is done without a Redis and with one, and for each it prints resumes a second, and what a
+resume takes: processor time, statements, those among them that only read, bytes that the database answers,
+and, with Redis, the share that found its context there; then the same with contexts of 8 KB, for which a
+cache is there. In the end it prints what an idle instance costs with so many executions parked. PostgreSQL
+and Redis are at TEST_POSTGRES_URL and TEST_REDIS_URL, or those that `scripts/services.py` starts.
 """
 
 import argparse
@@ -18,31 +19,31 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import httpx
 import uvloop
-from sqlalchemy import event
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from engine import DBOS_PYTHON, HERE, ME, fresh
 from muster.app.build import House, opened
 from muster.app.load import load
 from muster.engine.control import Start
 from muster.model.json import JsonObject
-from muster.store import open as store_open
-from support.engine import postgres_database
+from muster.store.open import open_database
+from support.asked import Asked, counted
+from support.engine import postgres_database, started
+from support.spent import spent_by_server
 
 AT_ONCE = 250
 IDLE_SECONDS = 20.0
 # Until the first is due all of them have to be parked: DBOS, which starts slowest, has to have that time too.
-HEAD_START, DBOS_HEAD_START = 20.0, 60.0
-DBOS_BEARS = 1_000
+HEAD_START, DBOS_STARTS_A_SECOND = 20.0, 15.0
+LARGE = 8_000
 DELAYS: JsonObject = {
     "workflow": {
         "key": "delays",
@@ -53,37 +54,23 @@ DELAYS: JsonObject = {
         ],
     }
 }
-METRIC = re.compile(r"^muster_cache_(hits|misses)_total(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
+METRIC = re.compile(r"^muster_cache_(hits|misses|stale)_total(?:\{[^}]*\})? ([0-9.e+]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Executions that are due so many seconds after the first one, with contexts of so many bytes."""
+
+    name: str
+    rests: list[float]
+    size: int = 0
+
+
 UNFINISHED = "SELECT count(*) FROM workflow_execution WHERE completed_at IS NULL"
 LATE = """
 SELECT extract(epoch FROM n.started_at - (e.given ->> 'due')::timestamptz)::float8
 FROM node_execution n JOIN workflow_execution e ON e.id = n.execution_id WHERE n.node_id = 'next'
 """
-
-
-class Statements:
-    """What goes to the database from this process."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        made, counter = store_open.server_engine, self
-
-        def counting(*given: Any, **options: Any) -> AsyncEngine:
-            engine = made(*given, **options)
-            event.listen(engine.sync_engine, "before_cursor_execute", counter.note)
-            return engine
-
-        store_open.server_engine = counting
-        try:
-            yield
-        finally:
-            store_open.server_engine = made
-
-    def note(self, *_: object) -> None:
-        self.count += 1
 
 
 @asynccontextmanager
@@ -96,35 +83,35 @@ async def muster_on(url: str, folder: Path, redis: str | None = None) -> AsyncIt
         yield house
 
 
-async def park(house: House, dues: list[datetime]) -> None:
+async def park(house: House, dues: list[datetime], size: int) -> None:
+    filler = "x" * size
     for start in range(0, len(dues), AT_ONCE):
         part = dues[start : start + AT_ONCE]
-        await asyncio.gather(
-            *(house.control.start(Start("delays", {"due": due.isoformat()}), ME) for due in part)
-        )
+        contexts: list[JsonObject] = [{"due": due.isoformat(), "filler": filler} for due in part]
+        await asyncio.gather(*(house.control.start(Start("delays", context), ME) for context in contexts))
 
 
 async def late(
-    house: House, connection: asyncpg.Connection, rests: list[float], statements: Statements
+    house: House, connection: asyncpg.Connection, workload: Workload, asked: Asked
 ) -> tuple[list[float], str]:
     """How late each was; and what resuming took, from the first due time to the last end."""
-    await connection.execute("TRUNCATE workflow_execution, node_execution CASCADE")
+    rests = workload.rests
     began = datetime.now(UTC) + timedelta(seconds=HEAD_START)
-    await park(house, [began + timedelta(seconds=rest) for rest in rests])
+    await park(house, [began + timedelta(seconds=rest) for rest in rests], workload.size)
     left = (began - datetime.now(UTC)).total_seconds()
     if left < 0:
         sys.exit(f"parking took {-left:.0f} s too long on this machine")
     await asyncio.sleep(left)
-    before, processor = statements.count, time.process_time()
+    before, processor = asked.now(), time.process_time()
     while await connection.fetchval(UNFINISHED):
         await connection.execute("SELECT pg_sleep(0.2)")
-    used = (time.process_time() - processor) / len(rests)
-    each = (statements.count - before) / len(rests)
-    took = await connection.fetchval("SELECT max(completed_at) FROM workflow_execution") - began
+    used, took = (time.process_time() - processor) / len(rests), asked.since(before)
+    ended = await connection.fetchval("SELECT max(completed_at) FROM workflow_execution")
     found = sorted(row[0] for row in await connection.fetch(LATE))
     return found, (
-        f"{len(rests) / took.total_seconds():6.0f} resumes/s   {used * 1e3:5.2f} ms of a processor and"
-        f" {each:5.2f} statements for each"
+        f"{len(rests) / (ended - began).total_seconds():6.0f} resumes/s   each {used * 1e3:5.2f} ms of a"
+        f" processor, {took.statements / len(rests):5.3f} statements, {took.reads / len(rests):5.3f} of them"
+        f" reads, {took.answered / len(rests):6.0f} bytes from the database"
     )
 
 
@@ -136,12 +123,13 @@ def shown(found: list[float]) -> str:
 
 async def bare(connection: asyncpg.Connection, rests: list[float]) -> list[float]:
     """How late the answer to one question is, asked when it is time: as many as one connection bears."""
-    loop, found = asyncio.get_running_loop(), list[float]()
-    began = loop.time() + 0.5
+    found = list[float]()
+    began = time.monotonic() + 0.5
     for rest in rests:
-        await asyncio.sleep(max(began + rest - loop.time(), 0))
+        while (left := began + rest - time.monotonic()) > 0:
+            await asyncio.sleep(left)
         await connection.fetchval("SELECT clock_timestamp()")
-        found.append(loop.time() - began - rest)
+        found.append(time.monotonic() - began - rest)
     return sorted(found)
 
 
@@ -151,14 +139,13 @@ async def from_the_cache(house: House) -> str:
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         told = (await client.get("/metrics")).text
     counts = {name: float(value) for name, value in METRIC.findall(told)}
-    hits, misses = counts.get("hits", 0.0), counts.get("misses", 0.0)
-    return f"{hits / (hits + misses):.0%}" if hits + misses else "none"
+    hits, wanted = counts.get("hits", 0.0), sum(counts.values())
+    return f"{hits / wanted:.1%}" if wanted else "none"
 
 
 async def idle(url: str, folder: Path, parked: int) -> None:
     """What an instance costs that has nothing to do, with so many executions parked."""
-    statements = Statements()
-    with statements.counted():
+    with counted() as asked:
         async with muster_on(url, folder):
             connection = await asyncpg.connect(url)
             await connection.execute(
@@ -171,12 +158,19 @@ async def idle(url: str, folder: Path, parked: int) -> None:
                 """
             )
             await connection.close()
+            database = open_database(url)
             await asyncio.sleep(3)
-            before, processor = statements.count, time.process_time()
+            server = await spent_by_server(database)
+            before, processor = asked.now(), time.process_time()
             await asyncio.sleep(IDLE_SECONDS)
-            asked = (statements.count - before) / IDLE_SECONDS
             share = (time.process_time() - processor) / IDLE_SECONDS
-            print(f"  idle, {parked:,} parked   {asked:5.1f} statements/s   {share:6.2%} of a processor")
+            a_second = asked.since(before).statements / IDLE_SECONDS
+            server = (await spent_by_server(database) - server) / IDLE_SECONDS
+            await database.close()
+            print(
+                f"\nidle, {parked:,} parked   {a_second:5.1f} queries/s   {share:6.2%} of a processor here,"
+                f" {server:6.2%} in PostgreSQL"
+            )
 
 
 async def dbos_late(url: str, rests: list[float]) -> list[float] | None:
@@ -188,7 +182,9 @@ async def dbos_late(url: str, rests: list[float]) -> list[float] | None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    asked = {"run": "delays", "rests": [rest + DBOS_HEAD_START for rest in rests]}
+    # It has to have started all of them by then; how fast that is depends on nothing but how many they are.
+    head_start = max(60.0, len(rests) / DBOS_STARTS_A_SECOND)
+    asked = {"run": "delays", "rests": [rest + head_start for rest in rests]}
     process.stdin.write(json.dumps(asked).encode() + b"\n")
     line = await process.stdout.readline()
     with suppress(ProcessLookupError):
@@ -197,44 +193,52 @@ async def dbos_late(url: str, rests: list[float]) -> list[float] | None:
     if not line:
         return None
     found = json.loads(line)
-    if found["started"] > DBOS_HEAD_START:
+    if found["started"] > head_start:
         print("  (DBOS had not started all of them when the first was due)")
     return sorted(found["late"])
 
 
-async def compare(options: argparse.Namespace, server: str) -> None:
-    workloads = {
-        f"{options.together:,} due in one second": [n / options.together for n in range(options.together)],
-        f"{options.spread:,} spread over ten": [10 * n / options.spread for n in range(options.spread)],
-    }
-    redis = os.environ.get("TEST_REDIS_URL")
-    for name, rests in workloads.items():
-        print(f"\n{name}")
-        ours = 0.0
-        for cache in (None, redis) if redis else (None,):
-            statements = Statements()
-            async with AsyncExitStack() as stack:
-                stack.enter_context(statements.counted())
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                url = await stack.enter_async_context(fresh(server))
-                house = await stack.enter_async_context(muster_on(url, folder, cache))
-                connection = await asyncpg.connect(url)
-                stack.push_async_callback(connection.close)
-                found, cost = await late(house, connection, rests, statements)
-                ours = ours or found[int(len(found) * 0.99)]
-                if cache is None:
-                    print(f"  bare timer     {shown(await bare(connection, rests))}")
-                print(f"  Muster{', Redis' if cache else '':8} {shown(found)}")
-                if cache is not None:
-                    print(f"    {await from_the_cache(house)} of the contexts came from the cache")
-                print(f"    {cost}")
-        if not options.no_dbos:
-            await beside_dbos(server, rests, ours)
+def workloads(options: argparse.Namespace) -> list[Workload]:
+    together, spread = options.together, options.spread
+    return [
+        Workload(f"{together:,} due in one second", [n / together for n in range(together)]),
+        Workload(f"{spread:,} spread over ten", [10 * n / spread for n in range(spread)]),
+        Workload(f"{spread:,} spread over ten, of 8 KB", [10 * n / spread for n in range(spread)], LARGE),
+    ]
 
 
-async def beside_dbos(server: str, rests: list[float], ours: float) -> None:
+async def compare(options: argparse.Namespace, server: str, redis: str | None) -> None:
+    for workload in workloads(options):
+        print(f"\n{workload.name}")
+        ours = await measured(server, workload, None)
+        if redis:
+            await measured(server, workload, redis)
+        if options.dbos and not workload.size:
+            await beside_dbos(server, workload.rests, ours, options.dbos)
+
+
+async def measured(server: str, workload: Workload, redis: str | None) -> float:
+    """The 99th percentile of how late they were."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        url = await stack.enter_async_context(fresh(server))
+        connection = await asyncpg.connect(url)
+        stack.push_async_callback(connection.close)
+        asked = stack.enter_context(counted())
+        house = await stack.enter_async_context(muster_on(url, folder, redis))
+        found, cost = await late(house, connection, workload, asked)
+        if redis is None:
+            print(f"  bare timer     {shown(await bare(connection, workload.rests))}")
+        print(f"  Muster{', Redis' if redis else '':8} {shown(found)}")
+        print(f"    {cost}")
+        if redis is not None:
+            print(f"    {await from_the_cache(house)} of the resumes were served from the cache")
+        return found[int(len(found) * 0.99)]
+
+
+async def beside_dbos(server: str, rests: list[float], ours: float, most: int) -> None:
     """With no more than DBOS bears: its workflows sleep in the memory of one process."""
-    fewer = rests[:: max(len(rests) // DBOS_BEARS, 1)]
+    fewer = rests[:: max(len(rests) // most, 1)]
     async with fresh(server) as url:
         theirs = await dbos_late(url, fewer)
     if theirs is None:
@@ -245,11 +249,16 @@ async def beside_dbos(server: str, rests: list[float], ours: float) -> None:
 
 
 async def run(options: argparse.Namespace) -> None:
+    redis = None if options.no_redis else await asyncio.to_thread(redis_address)
     async with postgres_database() as url:
-        await compare(options, url)
+        await compare(options, url, redis)
         with tempfile.TemporaryDirectory() as folder:
             async with fresh(url) as empty:
                 await idle(empty, Path(folder), options.parked)
+
+
+def redis_address() -> str:
+    return os.environ.get("TEST_REDIS_URL") or started("redis", "TEST_REDIS_URL")
 
 
 def main() -> None:
@@ -257,9 +266,10 @@ def main() -> None:
     parser.add_argument("--together", type=int, default=5_000)
     parser.add_argument("--spread", type=int, default=1_000)
     parser.add_argument("--parked", type=int, default=100_000)
-    parser.add_argument("--no-dbos", action="store_true", help="Muster alone")
+    parser.add_argument("--dbos", type=int, default=1_000, help="so many of them at most on DBOS; 0: none")
+    parser.add_argument("--no-redis", action="store_true", help="only without one")
     options = parser.parse_args()
-    if not options.no_dbos and not DBOS_PYTHON.exists():
+    if options.dbos and not DBOS_PYTHON.exists():
         sys.exit("DBOS is not installed: make .venv-dbos/.done")
     uvloop.run(run(options))
 

@@ -118,7 +118,7 @@ class Engine:
 async def postgres_database() -> AsyncIterator[str]:
     """The address of a new database, dropped afterwards. The server keeps what it calls durable."""
     given = os.environ.get("TEST_POSTGRES_URL")
-    url = given if given else await asyncio.to_thread(_started_postgres)
+    url = given if given else await asyncio.to_thread(started, "postgres", "TEST_POSTGRES_URL")
     connection = await asyncpg.connect(url)
     if await connection.fetchval("SHOW fsync") != "on":
         sys.exit("this PostgreSQL runs with fsync=off: what it calls durable is not")
@@ -131,9 +131,10 @@ async def postgres_database() -> AsyncIterator[str]:
         await connection.close()
 
 
-def _started_postgres() -> str:
+def started(service: str, variable: str) -> str:
+    """The address of one of the tests' services, started if need be."""
     script = Path(__file__).parents[2] / "scripts" / "services.py"
-    command = [sys.executable, str(script), "up", "postgres"]
+    command = [sys.executable, str(script), "up", service]
     up = subprocess.run(command, capture_output=True, text=True, check=True)
     words = [word for line in up.stdout.splitlines() for word in shlex.split(line)]
-    return next(word.partition("=")[2] for word in words if word.startswith("TEST_POSTGRES_URL="))
+    return next(word.partition("=")[2] for word in words if word.startswith(f"{variable}="))

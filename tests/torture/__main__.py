@@ -31,6 +31,9 @@ def main() -> int:
     parser.add_argument("--broker", action="store_true", help="--waiting while Kafka is killed and restarted")
     parser.add_argument("--redis", action="store_true", help="--moving with a Redis, in trouble too")
     parser.add_argument(
+        "--busy", action="store_true", help="--moving where others work, too: lateness is told, not judged"
+    )
+    parser.add_argument(
         "--every", type=float, default=1.0, help="seconds between blows: --moving, --missing, --waiting"
     )
     given = parser.parse_args()
@@ -48,7 +51,8 @@ def main() -> int:
 
 def _chosen(seed: int, given: argparse.Namespace) -> Coroutine[None, None, Verdict]:
     if given.moving:
-        return move(Journey(seed, given.executions, every=given.every, redis=given.redis))
+        is_alone = not given.busy
+        return move(Journey(seed, given.executions, every=given.every, redis=given.redis, punctual=is_alone))
     if given.missing:
         return miss_all(Silence(seed, given.executions, every=given.every))
     if given.waiting:

@@ -11,6 +11,7 @@ from random import Random
 
 import httpx
 
+from polling import until
 from torture.instances import MusterProcess
 from torture.own_postgres import FAST, IMMEDIATE, OwnPostgres
 
@@ -21,11 +22,13 @@ class Blow(StrEnum):
     END = "asked to end"
     DATABASE_DOWN = "database stopped at once"
     DATABASE_RESTART = "database restarted"
+    ROLL = "all restarted, one after the other"
 
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """`at` is in seconds, or for an outage the part that is done by then; it stays so for `seconds`."""
+    """`at` is in seconds, or for an outage or a roll the part that is done by then; it stays so for
+    `seconds`."""
 
     at: float
     blow: Blow
@@ -50,6 +53,11 @@ def outages(seed: int) -> list[Strike]:
         Strike(1 / 3, Blow.DATABASE_DOWN, 0, chance.uniform(0.5, 3.0)),
         Strike(2 / 3, Blow.DATABASE_RESTART, 0, chance.uniform(0.0, 1.0)),
     ]
+
+
+def rolls() -> list[Strike]:
+    """All are restarted one after the other, twice, as if a new version came."""
+    return [Strike(part, Blow.ROLL, 0, 0.0) for part in (1 / 3, 2 / 3)]
 
 
 class Chaos:
@@ -88,6 +96,8 @@ class Chaos:
             return await self._stop_database(IMMEDIATE, strike)
         if strike.blow is Blow.DATABASE_RESTART:
             return await self._stop_database(FAST, strike)
+        if strike.blow is Blow.ROLL:
+            return await self._roll()
         target = self._instances[strike.target]
         if not target.is_up or not target.is_ready or target.is_frozen:
             return None
@@ -101,6 +111,12 @@ class Chaos:
                 target.freeze()
                 self._thaws.add(asyncio.create_task(_thaw(target, strike.seconds)))
         return None
+
+    async def _roll(self) -> None:
+        """Whoever supervises starts each again; the next one's turn comes once it is ready."""
+        self.struck[Blow.ROLL] += 1
+        for instance in self._instances:
+            await _restart(instance)
 
     async def _stop_database(self, how: signal.Signals, strike: Strike) -> None:
         assert self._postgres is not None
@@ -117,6 +133,19 @@ async def _keep_up(instance: MusterProcess, client: httpx.AsyncClient) -> None:
         if not instance.is_ready:
             await instance.look(client)
         await asyncio.sleep(0.1)
+
+
+async def _restart(instance: MusterProcess) -> None:
+    async def can_be_asked() -> bool:
+        return instance.is_up and instance.is_ready and not instance.is_frozen
+
+    async def is_back() -> bool:
+        return instance.starts > before and instance.is_ready
+
+    await until(can_be_asked)
+    before = instance.starts
+    instance.ask_to_end()
+    await until(is_back)
 
 
 async def _thaw(instance: MusterProcess, seconds: float) -> None:

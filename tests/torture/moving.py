@@ -25,7 +25,7 @@ from muster.store.self_check import SelfCheck
 from muster.store.tables import node_execution, workflow_execution
 from own_redis import OwnRedis, own_redis
 from torture.alarms import alarms, arm
-from torture.chaos import Chaos, blows
+from torture.chaos import Chaos, blows, rolls
 from torture.instances import MusterProcess
 from torture.judge import Verdict
 from torture.nursery import Nursery
@@ -84,7 +84,8 @@ async def move(journey: Journey) -> Verdict:
         await arm(database)
         await note_owners(database)
         chaos, watch = Chaos(instances, postgres), Watch(database, journey.executions)
-        await _storm(journey, chaos, watch, instances, redis)
+        trouble = Trouble(redis, journey.seed) if redis else None
+        await _storm(journey, chaos, watch, instances, trouble)
         left = await calm(instances, chaos, database)
         verdict = Verdict()
         verdict.expect_none([left] if left else [], "times there was something left in the end")
@@ -92,11 +93,14 @@ async def move(journey: Journey) -> Verdict:
         verdict.expect_none(await alarms(database), "alarms of the database")
         journal = await database.read(_journal)
         _judge(verdict, journey, await database.read(_executions), journal)
-        _judge_lateness(verdict, journey, journal, await takings(database))
+        taken = await takings(database)
+        _judge_spread(verdict, taken)
+        _judge_lateness(verdict, journey, journal, taken)
         await end_all(verdict, instances)
         verdict.numbers |= {
             "seed": journey.seed,
             "blows": {str(blow): times for blow, times in chaos.struck.items()},
+            "blows to Redis": dict(trouble.struck) if trouble else "there is none",
             "starts of instances": sum(instance.starts for instance in instances),
         }
         count_logs(verdict, instances)
@@ -140,17 +144,17 @@ async def _storm(
     chaos: Chaos,
     watch: Watch,
     instances: Sequence[MusterProcess],
-    redis: OwnRedis | None,
+    trouble: "Trouble | None",
 ) -> None:
     strikes = (
         replace(strike, at=strike.at * journey.every)
         for strike in blows(journey.seed, journey.instances, journey.lease)
     )
-    beside = [chaos.supervise(), watch.keep(), *([_trouble(redis, journey)] if redis else [])]
+    beside = [chaos.supervise(), watch.keep(), *([trouble.make()] if trouble else [])]
     tasks = [asyncio.create_task(each) for each in beside]
     try:
         await asyncio.gather(
-            chaos.rage(strikes, [], watch.done), start_all("moving", journey.executions, instances)
+            chaos.rage(strikes, rolls(), watch.done), start_all("moving", journey.executions, instances)
         )
     finally:
         for task in tasks:
@@ -158,17 +162,31 @@ async def _storm(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _trouble(redis: OwnRedis, journey: Journey) -> None:
-    """Until cancelled, Redis is emptied, or killed and started again."""
-    chance = Random(f"{journey.seed}/redis")
-    while True:
-        await asyncio.sleep(chance.uniform(1.0, 3.0))
-        if chance.random() < 0.5:
-            await asyncio.to_thread(redis.flush)
-        else:
-            await asyncio.to_thread(redis.kill)
+class Trouble:
+    """Redis is emptied, frozen, or killed and started again with nothing in it."""
+
+    def __init__(self, redis: OwnRedis, seed: int) -> None:
+        self._redis, self._chance = redis, Random(f"{seed}/redis")
+        self.struck: Counter[str] = Counter()
+
+    async def make(self) -> None:
+        """Until cancelled."""
+        chance = self._chance
+        while True:
+            await asyncio.sleep(chance.uniform(1.0, 3.0))
+            blow = chance.choice(["emptied", "killed", "frozen"])
+            self.struck[blow] += 1
+            if blow == "emptied":
+                await asyncio.to_thread(self._redis.flush)
+                continue
+            strike, mend = (
+                (self._redis.kill, self._redis.start)
+                if blow == "killed"
+                else (self._redis.freeze, self._redis.thaw)
+            )
+            await asyncio.to_thread(strike)
             await asyncio.sleep(chance.uniform(0.1, 1.5))
-            await asyncio.to_thread(redis.start)
+            await asyncio.to_thread(mend)
 
 
 async def start_all(key: str, executions: int, instances: Sequence[MusterProcess]) -> None:
@@ -223,14 +241,34 @@ def _judge(
     wanted = {(one, name, 1, "completed") for one in rows for name in nodes}
     verdict.expect_none(sorted(wanted - visits.keys()), "visits are not journaled as completed")
     verdict.expect_none(sorted(visits.keys() - wanted), "journal rows should not be there")
-    spread = Counter(str(row.resumed_by).partition("/")[0] for row in rows.values())
-    verdict.expect_none([1] if len(spread) < 2 else [], "places did all the resuming")
+    spread = Counter(_place(str(row.resumed_by)) for row in rows.values())
     takes = sum(row.fence for row in rows.values()) - len(rows) * (len(RESTS) + 1)
     verdict.numbers |= {
         "executions": len(rows),
         "last resumed by": dict(sorted(spread.items())),
         "taken up again, timers apart": takes,
     }
+
+
+def _judge_spread(verdict: Verdict, taken: Sequence[Row[Any]]) -> None:
+    """Where executions went on whose time had come, and how often that was not where they had rested."""
+    spread, moved, last = Counter[str](), 0, dict[str, str]()
+    for row in taken:
+        place = _place(row.owner)
+        if row.was_owner is None:
+            spread[place] += 1
+            moved += last.get(row.execution_id, place) != place
+        last[row.execution_id] = place
+    verdict.expect_none([1] if len(spread) < 2 or not moved else [], "places did all the resuming")
+    verdict.numbers |= {
+        "resumes by place": dict(sorted(spread.items())),
+        "resumes elsewhere than the time before": moved,
+    }
+
+
+def _place(owner: str) -> str:
+    """Without its incarnation."""
+    return owner.partition("/")[0]
 
 
 def _judge_lateness(

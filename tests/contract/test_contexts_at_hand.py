@@ -2,6 +2,9 @@
 
 import json
 import time
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from sqlalchemy import update
@@ -10,11 +13,16 @@ from caches import Hand
 from engine_house import House, Told, chain, node
 from muster.cache.memory import Shelf
 from muster.engine.cache import context_key, lock_key, node_key
+from muster.engine.contexts import AT_ONCE
 from muster.engine.handlers import Done
 from muster.engine.journal import SignalKind
+from muster.engine.live import Live
 from muster.engine.state import Failure
 from muster.store.database import Database
 from muster.store.tables import workflow_execution
+
+# All that is looked at of what somebody else had before.
+AS_RESUMED = {"fence": 2, "program": SimpleNamespace(in_cache=False)}
 
 
 @pytest.fixture
@@ -244,6 +252,24 @@ async def test_a_lock_that_is_gone_is_taken_again(house: House, told: Told, hand
     assert await hand.locks.holders([execution]) == ["here/1"]
     told.go_on.set()
     await house.instance.ended(execution)
+
+
+async def test_all_locks_that_are_held_are_renewed_together(
+    hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [f"e{number}" for number in range(3 * AT_ONCE)]
+    for execution in many:
+        hand.contexts.took(cast("Live", SimpleNamespace(facts=SimpleNamespace(id=execution), **AS_RESUMED)))
+    await hand.contexts.tell()
+    asked: list[Sequence[str]] = []
+
+    async def renew(executions: Sequence[str]) -> Sequence[bool]:
+        asked.append(executions)
+        return [True] * len(executions)
+
+    monkeypatch.setattr(hand.locks, "renew", renew)
+    await hand.contexts._renew_locks()
+    assert asked == [many]
 
 
 async def test_who_leaves_holds_no_lock(house: House, told: Told, hand: Hand, shelf: Shelf) -> None:

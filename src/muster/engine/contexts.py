@@ -213,13 +213,16 @@ class CachedContexts:
             self._held.update({each: None for each, mine in zip(part, answers, strict=True) if mine})
 
     async def _renew_locks(self) -> None:
-        for part in _parts([each for each in self._held if each in self._driven]):
-            answers = await self._ask(partial(self._locks.renew, part)) or [True] * len(part)
-            lost = [each for each, mine in zip(part, answers, strict=True) if not mine]
-            if lost := [each for each in lost if each in self._driven]:
-                _drop(self._held, lost)
-                self._observer.counted("lock_lost", len(lost))
-                self._on_loss()
+        """All that are held at once, however many: no lock is to run out while others are renewed."""
+        mine = [each for each in self._held if each in self._driven]
+        answers = mine and await self._ask(partial(self._locks.renew, mine))
+        lost = [
+            each for each, is_mine in zip(mine, answers or [True] * len(mine), strict=True) if not is_mine
+        ]
+        if lost := [each for each in lost if each in self._driven]:
+            _drop(self._held, lost)
+            self._observer.counted("lock_lost", len(lost))
+            self._on_loss()
         await self._acquire([each for each in self._driven if each not in self._held])
 
     async def _renew_contexts(self) -> None:

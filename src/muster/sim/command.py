@@ -9,13 +9,14 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 
-from muster.sim.scenarios import bus, commands, committer, engine, schedules, starts, waits
+from muster.sim.scenarios import blows, bus, commands, committer, engine, schedules, starts, waits
 from muster.sim.seeds import Failure, Scenario, first_failure, run_in
 from muster.sim.world import World
 
 SCENARIOS: dict[str, Scenario] = {
     "committer": committer.simulate,
     "engine": engine.simulate,
+    "blows": blows.simulate,
     "starts": starts.simulate,
     "schedules": schedules.simulate,
     "waits": waits.simulate,
@@ -25,6 +26,7 @@ SCENARIOS: dict[str, Scenario] = {
 DEFAULT_SEEDS = {
     "committer": 10_000,
     "engine": 20_000,
+    "blows": 4,
     "starts": 5_000,
     "schedules": 5_000,
     "waits": 5_000,
@@ -62,7 +64,8 @@ def _run_one(name: str, seed: int) -> int:
 
 
 def _run_many(name: str, seeds: int, jobs: int) -> int:
-    chunks = [range(start, min(start + CHUNK, seeds)) for start in range(0, seeds, CHUNK)]
+    size = max(1, min(CHUNK, seeds // jobs))
+    chunks = [range(start, min(start + size, seeds)) for start in range(0, seeds, size)]
     began = time.monotonic()
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         for failure in pool.map(partial(_run_chunk, name), chunks):

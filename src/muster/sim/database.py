@@ -69,14 +69,22 @@ class FaultyDatabase:
 
     Transactions happen outside all processes: one that was sent still commits if its sender crashes while
     the request travels, as with a real server. `slowest` is the longest time (in seconds) that a request, and
-    that an answer, travels.
+    that an answer, travels. While it is not `reachable`, neither is a write begun nor anything read; what was
+    on its way is answered.
     """
 
-    def __init__(self, database: Database, world: World, choose: Choose, slowest: float = 0.01) -> None:
+    def __init__(
+        self,
+        database: Database,
+        world: World,
+        choose: Choose,
+        slowest: float = 0.01,
+        reachable: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._database = database
         self._world = world
         self._choose = choose
-        self._slowest = slowest
+        self._slowest, self._reachable = slowest, reachable
         self._travel = world.chance("database/travel")
         self.dialect_name = database.dialect_name
 
@@ -84,7 +92,7 @@ class FaultyDatabase:
         return await self._ask(work, self._choose())
 
     async def read(self, work: Work[T], *, single: bool = False) -> T:
-        """Reads are slow at times; the faults are for writes."""
+        """Reads are slow at times, or cannot reach it; the other faults are for writes."""
         return await self._ask(work, Fault.NONE)
 
     async def close(self) -> None:
@@ -94,9 +102,10 @@ class FaultyDatabase:
         return await self._world.outside(self._transact(work, fault, current_process()), "database")
 
     async def _transact(self, work: Work[T], fault: Fault, client: Process | None) -> T:
+        is_reached = self._reachable()
         await self._wander()
-        self._world.note("database", fault.value)
-        if fault is Fault.UNAVAILABLE:
+        self._world.note("database", fault.value if is_reached else "cannot be reached")
+        if fault is Fault.UNAVAILABLE or not is_reached:
             raise Unavailable("the database is away")
         if fault is Fault.FAILS_MIDWAY:
             return await self._fail_midway(work)

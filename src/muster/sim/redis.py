@@ -8,6 +8,7 @@ its clients, and it can fail over to a copy of what it had a while ago, or to no
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
+from enum import Enum
 from typing import TypeVar
 
 from muster.cache.memory import MemoryCache, MemoryLocks, Shelf
@@ -16,9 +17,20 @@ from muster.sim.world import World
 
 T = TypeVar("T")
 ENTRY_TTL = timedelta(hours=24)
-# What happens to a question, with its chance; what is left to 1 is answered.
-LOST, ANSWER_LOST, LATE = 0.03, 0.03, 0.03
 LATEST_SECONDS = 5.0
+
+
+class Fate(Enum):
+    """What becomes of a question."""
+
+    ANSWERED = "is answered"
+    LOST = "gets lost"
+    ANSWER_LOST = "is answered, which gets lost"
+    LATE = "comes late"
+
+
+# With their chances; what is left to 1 is answered.
+ODDS = {Fate.LOST: 0.03, Fate.ANSWER_LOST: 0.03, Fate.LATE: 0.03}
 
 
 class SimulatedRedis:
@@ -64,25 +76,35 @@ class SimulatedRedis:
 
     async def ask(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
         """Raises `Away`; or is never answered, for all that whoever asks knows."""
-        asked = self._world.outside(self._answer(name, work), "redis")
+        asked = self._world.outside(self._answer(name, self.fate(name), work), "redis")
         answer = await asyncio.shield(asked)
         if answer is None:
             raise Away("the connection is gone")
         return answer[0]
 
-    async def _answer(self, name: str, work: Callable[[], Awaitable[T]]) -> tuple[T] | None:
-        """None: the connection broke. Errors are no use to anybody here: who asked may have gone."""
-        await asyncio.sleep(self._chance.random() * self._slowest)
+    def fate(self, name: str) -> Fate:
+        """What becomes of a question that is asked now, by who is called so."""
         drawn = self._chance.random() if self._stormy() else 1.0
-        late = self._chance.random() * LATEST_SECONDS
-        if self._cut_off.get(name, 0.0) > self._world.loop.time() or drawn < LOST:
+        for fate, odds in ODDS.items():
+            drawn -= odds
+            if drawn < 0:
+                return fate
+        return Fate.ANSWERED
+
+    async def _answer(self, name: str, fate: Fate, work: Callable[[], Awaitable[T]]) -> tuple[T] | None:
+        """None: the connection broke. Errors are no use to anybody here: who asked may have gone."""
+        await self._wander()
+        if self._cut_off.get(name, 0.0) > self._world.loop.time() or fate is Fate.LOST:
             return None
-        if LOST + ANSWER_LOST <= drawn < LOST + ANSWER_LOST + LATE:
-            await asyncio.sleep(late)
+        if fate is Fate.LATE:
+            await asyncio.sleep(self._chance.random() * LATEST_SECONDS)
         await asyncio.sleep(max(self._frozen_until - self._world.loop.time(), 0.0))
         answer = await work()
+        await self._wander()
+        return None if fate is Fate.ANSWER_LOST else (answer,)
+
+    async def _wander(self) -> None:
         await asyncio.sleep(self._chance.random() * self._slowest)
-        return None if LOST <= drawn < LOST + ANSWER_LOST else (answer,)
 
     def _note(self, what: str) -> None:
         self._world.note("redis", what)

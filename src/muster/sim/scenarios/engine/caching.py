@@ -6,7 +6,6 @@ from datetime import timedelta
 
 from muster.engine.contexts import CachedContexts, What, breaker_of
 from muster.model.workflow import Definition
-from muster.sim.database import Choose, Fault
 from muster.sim.redis import SimulatedRedis
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.world import World
@@ -26,7 +25,6 @@ class Caching:
         self._chance = world.chance("caching")
         has_one = self._chance.random() < CACHED_IN
         self.redis = SimulatedRedis(world, lambda: not ledger.calm) if has_one else None
-        self._database_cut_off: dict[str, float] = {}
 
     def contexts(self, name: str, owner: str) -> CachedContexts | None:
         """What one life of an instance keeps at hand."""
@@ -37,18 +35,6 @@ class Caching:
 
     def counted(self, what: What, number: int) -> None:
         self._ledger.cached[what] += number
-
-    def over_database(self, name: str, choose: Choose) -> Choose:
-        """What the database does, but for when an instance cannot reach it at all."""
-        if self.redis is None:
-            return choose
-
-        def cut_off_at_times() -> Fault:
-            drawn = choose()
-            away = self._database_cut_off.get(name, 0.0) > self._world.loop.time()
-            return Fault.UNAVAILABLE if away and not self._ledger.calm else drawn
-
-        return cut_off_at_times
 
     async def go_wrong(self, names: list[str]) -> None:
         """One blow after another, until it is calm."""
@@ -64,9 +50,6 @@ class Caching:
                     self.redis.fail_over()
                 case "freeze":
                     self.redis.freeze(seconds)
-                case _ if self._chance.random() < 0.3:
-                    self._world.note("database", f"cannot be reached by {name} for {seconds} s")
-                    self._database_cut_off[name] = self._world.loop.time() + seconds
                 case _:
                     self.redis.cut_off(name, seconds)
 

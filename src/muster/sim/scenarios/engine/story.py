@@ -22,6 +22,7 @@ from muster.model.node_type import Catalogue
 from muster.nodes.approval import approval
 from muster.nodes.sub_workflow import SubWorkflow
 from muster.sim.database import FaultyDatabase
+from muster.sim.scenarios.engine.aimed import Aim, AimedCaching, Still
 from muster.sim.scenarios.engine.caching import Caching, content_with_a_cache
 from muster.sim.scenarios.engine.invariants import at_end, not_given_up, unfinished
 from muster.sim.scenarios.engine.ledger import Ledger
@@ -73,27 +74,30 @@ class _Left(Exception):
     """An instance has ended as it was asked to."""
 
 
-def simulate(world: World, make: MakeExecutions = ExecutionRepository) -> list[str]:
-    """Run it in a world; answer what was found wrong."""
-    return world.run(partial(_story, make=make))
+def simulate(world: World, make: MakeExecutions = ExecutionRepository, aim: Aim | None = None) -> list[str]:
+    """Run it in a world; answer what was found wrong. With an `aim`, nothing else goes wrong."""
+    return world.run(partial(_story, make=make, aim=aim))
 
 
-async def _story(world: World, make: MakeExecutions) -> list[str]:
+async def _story(world: World, make: MakeExecutions, aim: Aim | None) -> list[str]:
     graphs = world.chance("graph")
     definitions = {version: random_definition(graphs) for version in VERSIONS}
     definitions[2] = content_with_a_cache(world, definitions[2])
     kept = {**definitions, CHILD_VERSION: child_definition(graphs), CULPRIT_VERSION: culprit_definition()}
     ledger = Ledger(kept, frozenset({CULPRIT_VERSION}))
     database = WatchedDatabase(_template().fresh(world.clock), ledger)
-    weather, caching = Weather(world, ledger), Caching(world, ledger)
+    weather = Weather(world, ledger) if aim is None else Still(world, ledger)
+    caching = Caching(world, ledger) if aim is None else AimedCaching(world, ledger, weather, aim)
     sink = Sink(world, ledger, weather)
     serving = world.outside(sink.serve(), "sink")
     places = [
         _Place(world, ledger, weather, caching, sink, database, number, make) for number in range(INSTANCES)
     ]
     lives = [world.outside(place.live_again_and_again(), place.name) for place in places]
+    names = [place.name for place in places]
+    world.outside(weather.part_some(names), "partitions")
     if caching.redis:
-        world.outside(caching.go_wrong([place.name for place in places]), "blows")
+        world.outside(caching.go_wrong(names), "blows")
     await asyncio.sleep(STORMY_SECONDS)
     world.note("world", "it is calm")
     ledger.calm = True
@@ -170,8 +174,12 @@ class _Place:
 
     async def _live(self) -> None:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
-        choose = self._caching.over_database(self.name, self._weather.over_database())
-        database = FaultyDatabase(self._database, self._world, choose)
+        database = FaultyDatabase(
+            self._database,
+            self._world,
+            self._weather.over_database(),
+            reachable=partial(self._weather.reaches_database, self.name),
+        )
         committer = GroupCommitter(database)
         name = Name(self.name, ids.new())
         contexts = self._caching.contexts(self.name, name.owner)

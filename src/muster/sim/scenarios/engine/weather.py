@@ -1,7 +1,7 @@
 """The faults: when instances crash and freeze, and what the database does to each of their transactions."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from random import Random
 
@@ -25,6 +25,8 @@ ODDS = {
 }
 ROUGH = Faults(drop=0.05, duplicate=0.1, slowest=0.3)
 GENTLE = Faults(slowest=0.05)
+# An instance and the database lose each other about so often, for shorter than a lease and for longer.
+PARTITION_EVERY = 4.0
 # Crashes of a caller, by what it has done of a call.
 CALL_ODDS = {"before the call": 0.02, "after the call": 0.02}
 
@@ -36,6 +38,8 @@ class Weather:
         self._world, self._ledger = world, ledger
         self._chance = world.chance("weather")
         self._by_odds = by_chance(world, "database", ODDS)
+        self._partitions = world.chance("partitions")
+        self._apart_until: dict[str, float] = {}
 
     @property
     def calm(self) -> bool:
@@ -56,6 +60,22 @@ class Weather:
             return how if number == aimed else self._by_odds()
 
         return choose
+
+    def reaches_database(self, name: str) -> bool:
+        """Whether an instance of this name can ask it anything."""
+        return self._ledger.calm or self._apart_until.get(name, 0.0) <= self._world.loop.time()
+
+    def part(self, name: str, seconds: float) -> None:
+        """It cannot, for so long; all others can."""
+        self._world.note("database", f"cannot be reached by {name} for {seconds} s")
+        self._apart_until[name] = self._world.loop.time() + seconds
+
+    async def part_some(self, names: Sequence[str]) -> None:
+        """Now this one and now that one, until it is calm."""
+        draw = self._partitions
+        while not self.calm:
+            self.part(draw.choice(names), draw.choice([0.3, 1.0, 3.0]))
+            await asyncio.sleep(draw.random() * PARTITION_EVERY)
 
     def over_network(self) -> Faults:
         return GENTLE if self.calm else ROUGH

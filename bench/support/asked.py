@@ -44,7 +44,7 @@ def counted() -> Iterator[Asked]:
         event.listen(engine.sync_engine, "before_cursor_execute", asked.note)
         return engine
 
-    class Weighing(plain):  # type: ignore[misc]  # it has no types
+    class Weighing(plain):  # type: ignore[misc, valid-type]  # it has no types
         def data_received(self, data: bytes) -> None:
             asked.answered += len(data)
             super().data_received(data)

@@ -29,7 +29,13 @@ class Blow(StrEnum):
     FLUSHED_AND_CRASH = "it is flushed, and who asks crashes"
 
 
-FATES = {Blow.LATE: Fate.LATE, Blow.LOST: Fate.LOST, Blow.ANSWER_LOST: Fate.ANSWER_LOST}
+# Who fails over closes the connections that were open.
+FATES = {
+    Blow.LATE: Fate.LATE,
+    Blow.LOST: Fate.LOST,
+    Blow.ANSWER_LOST: Fate.ANSWER_LOST,
+    Blow.EMPTY: Fate.LOST,
+}
 
 
 @dataclass

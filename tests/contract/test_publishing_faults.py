@@ -6,40 +6,13 @@ from typing import Any
 
 import pytest
 
+from dying import Died, Dying
 from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
 from outbox_house import AroundChannels, AroundStreams, Log, OutboxHouse
 
 # More than it does to publish seven messages, of which one is refused, in batches of three.
 CALLS = 40
-
-
-class Died(Exception):
-    """As if the process had been killed."""
-
-
-class Dying:
-    """Dies before or after the nth call; before it, so that the call is not made, or after it, so that nobody
-    hears of its result."""
-
-    def __init__(self, at: int, after: bool) -> None:
-        self._at, self._after, self._calls = at, after, 0
-        self.dead = False
-
-    async def __call__(self, name: str, call: Callable[[], Awaitable[Any]]) -> Any:
-        if self.dead:
-            raise Died
-        self._calls += 1
-        is_last = self._calls == self._at  # others may be made while this one is under way
-        if is_last and not self._after:
-            self.dead = True
-            raise Died
-        result = await call()
-        if is_last:
-            self.dead = True
-        if self.dead:
-            raise Died
-        return result
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

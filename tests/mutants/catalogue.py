@@ -1155,6 +1155,13 @@ MUTANTS = [
         f"{ON_KAFKA} client_refuses",
     ),
     Mutant(
+        "a commit whose answer is late is asked for again",
+        "bus/kafka_transactions.py",
+        "        _persistently(producer.commit_transaction)\n",
+        "        producer.commit_transaction(CALL_SECONDS)\n",
+        "tests/contract/test_kafka_publishing_faults.py answer_is_late",
+    ),
+    Mutant(
         "earlier producers of a stream",
         "bus/kafka_transactions.py",
         "**_transactional(self._name)}",

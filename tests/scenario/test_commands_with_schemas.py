@@ -1,22 +1,26 @@
-"""A command as an author writes it, with its schema in a registry: saved, sent as Avro, and answered."""
+"""Commands as an author writes them, with their schema in a registry, over a real Kafka: what others read
+there, and what they may answer."""
 
+import asyncio
+import io
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import fastavro
 import httpx
 import pytest
-from sqlalchemy import select
 
 from api_for_tests import Client
 from export_steps import EXPORT_STEPS
+from kafka_stranger import Stranger
 from muster.app.build import House, opened
 from muster.app.settings import Settings
-from muster.store.open import open_database
-from muster.store.tables import bus_message
 from polling import until
+
+pytestmark = [pytest.mark.kafka, pytest.mark.registry]
 
 FILTERS = {"type": "map", "values": "string"}
 PAYLOAD = {
@@ -33,18 +37,58 @@ COMMAND = {
     "name": "Command",
     "fields": [{"name": "type", "type": "string"}, {"name": "payload", "type": PAYLOAD}],
 }
+REPLY_SCHEMA = """
+      replySchema:
+        type: JSON_SCHEMA
+        schema: {type: object, required: [exportId], properties: {exportId: {type: string}}}
+"""
+ERRORS = {"X-Error-Message", "X-Error-Timestamp", "X-Error-Type", "X-Original-Topic"}
 
 
 @pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/muster.db"
+def run() -> str:
+    return uuid4().hex[:8]
 
 
 @pytest.fixture
-async def house(tmp_path: Path, database_url: str) -> AsyncIterator[House]:
-    settings = {"data_dir": str(tmp_path), "database": {"url": database_url}}
+async def stranger(kafka_bootstrap: str, run: str) -> Stranger:
+    found = Stranger(kafka_bootstrap)
+    await found.make(f"{run}-export-commands", f"{run}-export-replies")
+    return found
+
+
+@pytest.fixture
+async def house(tmp_path: Path, kafka_bootstrap: str, run: str, stranger: Stranger) -> AsyncIterator[House]:
+    settings = {
+        "data_dir": str(tmp_path),
+        "kafka": {"bootstrap_servers": kafka_bootstrap, "consumer": {"group_id": f"g-{run}"}},
+        "workflow": {"kafka": {"reply_group_id": f"r-{run}"}},
+    }
     async with opened(Settings.model_validate(settings)) as found:
         yield found
+
+
+@pytest.fixture
+async def known_as(registry_url: str, run: str) -> int:
+    """The number of the command's schema in the registry."""
+    async with httpx.AsyncClient() as others:
+        versions = f"{registry_url}/subjects/{run}-export-command-value/versions"
+        known = await others.post(versions, json={"schema": json.dumps(COMMAND)})
+        return int(known.raise_for_status().json()["id"])
+
+
+@pytest.fixture
+def steps(registry_url: str, run: str, known_as: int) -> str:
+    """As they are written; topics and the subject have names of their own, since all share one broker."""
+    return EXPORT_STEPS.replace("http://schema-registry:8081", registry_url).replace(
+        "export-", f"{run}-export-"
+    )
+
+
+async def save(client: Client, steps: str) -> None:
+    text, yaml = f"name: export\nkey: export\n{steps}", {"content-type": "application/yaml"}
+    made = await client.post("/api/workflow", content=text, headers=yaml)
+    assert made.status_code == 201, made.text
 
 
 async def start(client: Client, filters: dict[str, Any]) -> str:
@@ -61,43 +105,96 @@ async def ended(client: Client, execution: str) -> dict[str, Any]:
     return await until(found, every=0.05)
 
 
-async def sent_bytes(database_url: str) -> bytes:
-    database = open_database(database_url)
-    value = select(bus_message.c.value).where(bus_message.c.topic == "export-commands")
-    found: bytes = await database.read(lambda connection: connection.scalars(value).one())
-    await database.close()
-    return found
-
-
-@pytest.mark.registry
 async def test_a_command_goes_out_as_its_subject_in_the_registry_says(
-    client: Client, registry_url: str, database_url: str
+    client: Client, stranger: Stranger, run: str, steps: str, known_as: int
 ) -> None:
-    subject = f"export-command-{uuid4().hex}-value"
-    async with httpx.AsyncClient() as others:
-        versions = f"{registry_url}/subjects/{subject}/versions"
-        known = await others.post(versions, json={"schema": json.dumps(COMMAND)})
-        known.raise_for_status()
-    steps = EXPORT_STEPS.replace("http://schema-registry:8081", registry_url)
-    text = f"name: export\nkey: export\n{steps.replace('export-command-value', subject)}"
-    made = await client.post("/api/workflow", content=text, headers={"content-type": "application/yaml"})
-    assert made.status_code == 201, made.text
-
+    await save(client, steps)
     execution = await start(client, {"since": "2026-01-01"})
+    [sent] = await stranger.has(f"{run}-export-commands", 1)
+    assert sent.value is not None
+    assert sent.value[:5] == b"\0" + known_as.to_bytes(4, "big"), "the registry's wire format"
+    assert fastavro.schemaless_reader(io.BytesIO(sent.value[5:]), COMMAND, None) == {
+        "type": "EXPORT_DATA",
+        "payload": {"entityType": "orders", "filters": {"since": "2026-01-01"}, "format": "CSV"},
+    }
+    correlation = sent.headers["X-Correlation-ID"]
+    assert sent.key == correlation.encode()
+    assert sent.headers["X-Workflow-Instance-ID"] == execution
+    assert sent.headers["X-Step-ID"] == "trigger-batch-export"
+    assert sent.headers["X-Reply-Topic"] == f"{run}-export-replies"
+    assert {"traceparent", "X-Timestamp"} <= sent.headers.keys()
 
-    async def sent() -> str:
-        rows = (await client.get(f"/api/commands?execution={execution}&status=SENT")).json()["items"]
-        return str(rows[0]["correlationId"]) if rows else ""
-
-    correlation = await until(sent, every=0.05)
-    value = await sent_bytes(database_url)
-    assert value[:5] == b"\0" + known.json()["id"].to_bytes(4, "big"), "the registry's wire format"
-    assert b"EXPORT_DATA" in value
-    assert b"{" not in value
-    reply = {"headers": {"X-Correlation-ID": correlation}, "value": {"exportId": "x-1", "downloadUrl": "u"}}
-    assert (await client.post("/api/messages/export-replies", json=reply)).status_code == 202
+    reply = b'{"exportId": "x-1", "downloadUrl": "http://f.test/x-1"}'
+    await stranger.send(f"{run}-export-replies", reply, X_Correlation_ID=correlation)
     done = await ended(client, execution)
-    assert (done["status"], done["context"]["exportId"]) == ("COMPLETED", "x-1")
+    assert done["status"] == "COMPLETED"
+    assert (done["context"]["exportId"], done["context"]["downloadUrl"]) == ("x-1", "http://f.test/x-1")
 
     refused = await ended(client, await start(client, {"since": 2026}))
     assert (refused["status"], refused["error"]["type"]) == ("FAILED", "SchemaViolation")
+    assert len(await asyncio.to_thread(stranger.read, f"{run}-export-commands")) == 1, "it was never sent"
+
+
+async def test_a_command_without_a_reply_is_found_among_the_dead_letters_and_sent_again_once(
+    client: Client, stranger: Stranger, run: str, steps: str
+) -> None:
+    await save(client, steps.replace("timeout: 300s", "timeout: 0.1s"))
+    done = await ended(client, await start(client, {}))
+    assert (done["status"], done["error"]["message"]) == ("FAILED", "Reply timeout after 0.1s")
+    [sent] = await stranger.has(f"{run}-export-commands", 1)
+    [dead] = await stranger.has(f"{run}-export-commands-dlq", 1)
+    assert (dead.key, dead.value) == (sent.key, sent.value)
+    assert dead.headers.items() > sent.headers.items()
+    assert dead.headers.keys() - sent.headers.keys() == ERRORS
+    assert dead.headers["X-Error-Message"] == "Reply timeout after 0.1s"
+    assert dead.headers["X-Original-Topic"] == f"{run}-export-commands"
+
+    [letter] = (await client.get("/api/dead-letters?kind=command")).json()["items"]
+    path = f"/api/dead-letters/{letter['id']}/redrive"
+    again = await asyncio.gather(*[client.post(path, json={}) for _ in range(2)])
+    assert sorted(answer.status_code for answer in again) == [200, 409]
+    [one, other] = await stranger.has(f"{run}-export-commands", 2)
+    assert (one.key, one.value) == (other.key, other.value) == (sent.key, sent.value)
+
+    async def nothing_waits() -> bool:
+        return not (await client.get("/api/outbox?status=pending")).json()["items"]
+
+    await until(nothing_waits)
+    assert len(await asyncio.to_thread(stranger.read, f"{run}-export-commands")) == 2
+
+
+async def test_replies_that_are_none_are_put_among_the_dead_letters_as_they_came(
+    client: Client, stranger: Stranger, run: str, steps: str
+) -> None:
+    replies = f"{run}-export-replies"
+    await save(client, steps.rstrip() + REPLY_SCHEMA)
+    execution = await start(client, {})
+    [sent] = await stranger.has(f"{run}-export-commands", 1)
+    mine = sent.headers["X-Correlation-ID"]
+    bad: list[tuple[bytes, dict[str, str | bytes], str]] = [
+        (b'{"exportId": "a"}', {}, "NO_CORRELATION_ID"),
+        (b'{"exportId": "b"}', {"X_Correlation_ID": b"\xff\xfe\0"}, "UNMATCHED"),
+        (b'{"exportId": "c"}', {"X_Correlation_ID": str(uuid4())}, "UNMATCHED"),
+        (b"\x00\xff\xfe{", {}, "UNPARSABLE"),
+        (b"\x00\xff\xfe{", {"X_Correlation_ID": mine}, "UNPARSABLE"),
+        (b'{"exportId": 5}', {"X_Correlation_ID": mine}, "SCHEMA_VIOLATION"),
+    ]
+    for value, headers, _ in bad:
+        await stranger.send(replies, value, **headers)
+    await stranger.send(replies, b'{"exportId": "good"}', X_Correlation_ID=mine)
+    await stranger.send(replies, b'{"exportId": "second"}', X_Correlation_ID=mine)
+    done = await ended(client, execution)
+    assert (done["status"], done["context"]["exportId"]) == ("COMPLETED", "good")
+    dead = await stranger.has(f"{replies}.dlq", len(bad))
+    assert sorted((each.value, each.headers["X-Error-Type"]) for each in dead) == sorted(
+        (value, kind) for value, _, kind in bad
+    )
+    assert {each.headers["X-Original-Topic"] for each in dead} == {replies}
+    letters = (await client.get("/api/dead-letters?kind=message")).json()["items"]
+    assert sorted(each["errorType"] for each in letters) == sorted(kind for _, _, kind in bad)
+
+    async def is_counted() -> bool:
+        metrics = (await client.get("/metrics")).text
+        return f'replies_received_total{{status="duplicate",topic="{replies}"}} 1.0' in metrics
+
+    await until(is_counted, every=0.1)

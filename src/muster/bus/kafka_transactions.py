@@ -112,6 +112,9 @@ class KafkaChannel:
                 _produce(producer, queued, reports)
             _commit(producer, reports)
         except Aborting as aborting:
+            # An abort that overtakes the first message of its transaction makes the client useless
+            # (librdkafka #4849), and the stream would have to be taken over anew.
+            producer.flush(CALL_SECONDS)
             # Only once it is confirmed that nothing of it is there, it may be sent again.
             _persistently(producer.abort_transaction)
             self._known.clear()  # a topic may have gone

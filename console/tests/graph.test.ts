@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { diffLines } from '../src/designer/diff';
 import { stepped } from '../src/designer/history';
 import { apply, freshId } from '../src/graph/edit';
-import { EMPTY, type Flow } from '../src/graph/flow';
-import { layOut } from '../src/graph/layout';
+import { EMPTY, type Flow, labelOf } from '../src/graph/flow';
+import { HEIGHT, layOut } from '../src/graph/layout';
 import { readFlow } from '../src/graph/read';
 import { nodeAt, writeFlow } from '../src/graph/write';
 
@@ -126,12 +126,61 @@ test('adding a node moves nothing before it, and loops end', () => {
       { from: 'c', to: 'a', type: 'goto' },
     ],
   });
-  const places = layOut(after);
-  for (const [id, place] of layOut(before)) expect(places.get(id)).toEqual(place);
+  const { places } = layOut(after);
+  for (const [id, place] of layOut(before).places) expect(places.get(id)).toEqual(place);
   expect(places.get('c')?.x).toBeGreaterThan(places.get('b')?.x ?? 0);
 });
 
 test('a diff says what went and came', () => {
   const signs = diffLines('a\nb\nc', 'a\nx\nc').map((line) => line.sign + line.text);
   expect(signs).toEqual([' a', '-b', '+x', ' c']);
+});
+
+test('a way over several columns has a lane that no node stands on, and leaves what follows in its row', () => {
+  const { places, lanes } = layOut(
+    read({
+      name: 'A',
+      nodes: ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, type: 'NOOP' })),
+      routing: [
+        { fromNodeId: 'a', toNodeId: 'b' },
+        { fromNodeId: 'b', toNodeId: 'c' },
+        { fromNodeId: 'c', toNodeId: 'd' },
+        { fromNodeId: 'a', toNodeId: 'd', type: 'conditional', condition: '#{short}' },
+        { fromNodeId: 'a', toNodeId: 'e' },
+        { fromNodeId: 'e', toNodeId: 'd' },
+      ],
+    }),
+  );
+  const row = (id: string) => places.get(id)?.y;
+  expect([row('a'), row('b'), row('c'), row('d')]).toEqual([0, 0, 0, 0]);
+  const lane = lanes.get('a\nd') ?? 0;
+  for (const id of ['b', 'c', 'e']) {
+    const top = row(id) ?? 0;
+    expect(lane < top || lane > top + HEIGHT).toBe(true);
+  }
+});
+
+test('between columns there is room for what is written on a way, and what only errors lead to stands below', () => {
+  const drawn = (condition: string) =>
+    layOut(
+      read({
+        name: 'A',
+        nodes: [
+          { id: 'a', type: 'NOOP', onError: { goto: 'sorry' } },
+          { id: 'sorry', type: 'NOOP' },
+          { id: 'b', type: 'NOOP' },
+        ],
+        routing: [{ fromNodeId: 'a', toNodeId: 'b', type: 'conditional', condition }],
+      }),
+    ).places;
+  const [short, long] = [drawn('#{x}'), drawn('#{order.total > 100}')];
+  expect(long.get('b')?.x).toBeGreaterThan(short.get('b')?.x ?? 0);
+  expect([long.get('b')?.y, (long.get('sorry')?.y ?? 0) > 0]).toEqual([0, true]);
+});
+
+test('a way says when it is taken in few words', () => {
+  const edge = { from: 'a', to: 'b', type: 'conditional', condition: '#{ total > 0 }' } as const;
+  expect(labelOf(edge)).toBe('if total > 0');
+  expect(labelOf({ ...edge, value: false })).toBe('unless total > 0');
+  expect(labelOf({ ...edge, condition: '#{a} and #{b}' })).toBe('if #{a} and #{b}');
 });

@@ -8,8 +8,10 @@ import { drawnEdges, drawnNodes } from './drawn';
 import { firstLook } from './first-look';
 import { type CardNode, type Fate, NodeCard } from './NodeCard';
 import { useNodeTypes } from './useNodeTypes';
+import { Way } from './Way';
 
 const NODE_TYPES = { card: NodeCard };
+const EDGE_TYPES = { way: Way };
 
 interface Props {
   readonly flow: Flow;
@@ -31,15 +33,16 @@ function matters(flow: Flow, fates: ReadonlyMap<string, Fate>): string | undefin
 /** A workflow with how each of its nodes fares; looked at, not changed. */
 export function LiveCanvas({ flow, fates, chosen, choose }: Props) {
   const types = useNodeTypes();
-  const places = useMemo(() => layOut(flow), [flow]);
+  const { places, lanes } = useMemo(() => layOut(flow), [flow]);
   const drawing = { flow, places, types: types.byName, fates, editable: false };
   const nodes: CardNode[] = drawnNodes(drawing).map((node) => ({ ...node, selected: node.id === chosen }));
   return (
     <ReactFlowProvider>
       <ReactFlow
         nodes={nodes}
-        edges={drawnEdges(drawing)}
+        edges={drawnEdges({ flow, fates, lanes })}
         nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
         onNodeClick={(_, node) => choose(node.id)}
         onPaneClick={() => choose(null)}
         nodesDraggable={false}
@@ -47,7 +50,7 @@ export function LiveCanvas({ flow, fates, chosen, choose }: Props) {
         edgesFocusable={false}
         fitView
         onInit={(instance) => void firstLook(instance, matters(flow, fates))}
-        fitViewOptions={{ maxZoom: 1.1, padding: 0.15 }}
+        fitViewOptions={{ maxZoom: 1.1, padding: 0.08 }}
         minZoom={0.1}
         onlyRenderVisibleElements={flow.nodes.length > 150}
       >

@@ -96,28 +96,32 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
           {data.errors ? `✕ ${data.errors}` : `▲ ${data.warnings}`}
         </span>
       )}
-      {data.editable ? <Ports /> : <Handle type="source" position={Position.Right} isConnectable={false} />}
+      <Ports connectable={data.editable} />
     </div>
   );
 });
 
 /** What follows is dragged from one of these: go on, if, if not, on error. */
-function Ports() {
-  return (
-    <>
-      <Handle type="source" id="next" position={Position.Right} className="port next" title="Goes on" />
-      <Handle
-        type="source"
-        id="true"
-        position={Position.Right}
-        className="port true"
-        title="If (a condition)"
-      />
-      <Handle type="source" id="false" position={Position.Right} className="port false" title="If not" />
-      <Handle type="source" id="error" position={Position.Bottom} className="port error" title="On error" />
-    </>
-  );
+function Ports({ connectable }: { connectable: boolean }) {
+  return PORTS.map(([id, position, title]) => (
+    <Handle
+      key={id}
+      type="source"
+      id={id}
+      position={position}
+      isConnectable={connectable}
+      className={connectable ? `port ${id}` : `port shown ${id}`}
+      {...(connectable ? { title } : {})}
+    />
+  ));
 }
+
+const PORTS = [
+  ['next', Position.Right, 'Goes on'],
+  ['true', Position.Right, 'If (a condition)'],
+  ['false', Position.Right, 'If not'],
+  ['error', Position.Bottom, 'On error'],
+] as const;
 
 function FateLine({ fate }: { fate: Fate }) {
   const [tone, shape] = kindOf(fate.status);

@@ -1,7 +1,7 @@
 /** Our flow as React Flow's nodes and edges: the one place where one becomes the other. */
 import { type Edge, MarkerType } from '@xyflow/react';
-import { edgeId, type Flow, labelOf, nameOf, portOf, startOf } from '../graph/flow';
-import { HEIGHT, type Place, WIDTH } from '../graph/layout';
+import { edgeId, type Flow, labelOf, nameOf, portOf, startOf, wordsOf } from '../graph/flow';
+import { HEIGHT, type Layout, laneOf, type Place, WIDTH } from '../graph/layout';
 import { says } from '../graph/says';
 import type { CardNode, Fate } from './NodeCard';
 
@@ -48,26 +48,33 @@ export function drawnNodes({ flow, places, types, problems, fates, editable }: D
   });
 }
 
-export function drawnEdges({ flow, fates, editable }: Pick<Drawing, 'flow' | 'fates' | 'editable'>): Edge[] {
+/** A way, and how far down its lane runs, where both its ends stand as they were laid out. */
+export type WayEdge = Edge<{ readonly lane: number | undefined }, 'way'>;
+
+export function drawnEdges({ flow, fates, lanes, moved }: Ways): WayEdge[] {
   return flow.edges.map((edge, index) => {
     const walked = fates?.has(edge.from) && fates.has(edge.to);
+    const words = wordsOf(edge);
     return {
       id: edgeId(edge, index),
+      type: 'way',
       source: edge.from,
       target: edge.to,
-      ...(editable ? { sourceHandle: handleOf(portOf(edge)) } : {}),
-      label: short(labelOf(edge)),
+      sourceHandle: handleOf(portOf(edge)),
+      label: labelOf(edge),
+      data: { lane: moved?.has(edge.from) || moved?.has(edge.to) ? undefined : lanes.get(laneOf(edge)) },
       className: [edge.type, fates && (walked ? 'walked' : 'untrodden')].filter(Boolean).join(' '),
       markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
-      ariaLabel: `${edge.from} leads to ${edge.to}${labelOf(edge) ? ` if ${labelOf(edge)}` : ''}`,
+      ariaLabel: `${edge.from} leads to ${edge.to}${words && ` ${words}`}`,
     };
   });
 }
 
-function handleOf(port: string): string {
-  return ['next', 'true', 'false', 'error'].includes(port) ? port : 'next';
+interface Ways extends Pick<Drawing, 'flow' | 'fates'> {
+  readonly lanes: Layout['lanes'];
+  readonly moved?: ReadonlyMap<string, Place>;
 }
 
-function short(text: string): string {
-  return text.length > 32 ? `${text.slice(0, 30)}…` : text;
+function handleOf(port: string): string {
+  return ['next', 'true', 'false', 'error'].includes(port) ? port : 'next';
 }

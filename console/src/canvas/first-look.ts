@@ -1,15 +1,16 @@
 import type { ReactFlowInstance } from '@xyflow/react';
 import { HEIGHT, WIDTH } from '../graph/layout';
+import type { WayEdge } from './drawn';
 import type { CardNode } from './NodeCard';
 
 const READABLE = 0.6;
 
 /** All of it; or, where that could not be read, the node that matters, as large as life. */
 export async function firstLook(
-  flow: ReactFlowInstance<CardNode>,
+  flow: ReactFlowInstance<CardNode, WayEdge>,
   matters: string | undefined,
 ): Promise<void> {
-  await flow.fitView({ maxZoom: 1.1, padding: 0.15 });
+  await flow.fitView({ maxZoom: 1.1, padding: 0.08 });
   const node = matters === undefined ? undefined : flow.getNode(matters);
   if (!node || flow.getZoom() >= READABLE) return;
   const { x, y } = node.position;

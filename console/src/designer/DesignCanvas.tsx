@@ -16,11 +16,13 @@ import '../canvas/canvas.css';
 import { firstLook } from '../canvas/first-look';
 import { type CardNode, NodeCard } from '../canvas/NodeCard';
 import { useNodeTypes } from '../canvas/useNodeTypes';
+import { Way } from '../canvas/Way';
 import type { Edit } from '../graph/edit';
 import { edgeId, type Flow, type FlowEdge, startOf } from '../graph/flow';
 import { layOut, type Place } from '../graph/layout';
 
 const NODE_TYPES = { card: NodeCard };
+const EDGE_TYPES = { way: Way };
 export const DRAGGED = 'application/x-muster-node';
 
 export type Selection =
@@ -47,7 +49,7 @@ export function DesignCanvas(props: Props) {
   const types = useNodeTypes();
   const { screenToFlowPosition, getViewport, setViewport } = useReactFlow();
   const arranged = useMemo(() => layOut(flow), [flow]);
-  const places = useMemo(() => new Map([...arranged, ...moved]), [arranged, moved]);
+  const places = useMemo(() => new Map([...arranged.places, ...moved]), [arranged, moved]);
   const drawing = useMemo(
     () => ({ flow, places, types: types.byName, problems, editable }),
     [flow, places, types.byName, problems, editable],
@@ -80,7 +82,7 @@ export function DesignCanvas(props: Props) {
     });
     return () => cancelAnimationFrame(soon);
   }, [chosen, getViewport, setViewport]);
-  const drawn = useMemo(() => drawnEdges({ flow, editable }), [flow, editable]);
+  const drawn = useMemo(() => drawnEdges({ flow, lanes: arranged.lanes, moved }), [flow, arranged, moved]);
   const chosenEdge = selection.kind === 'edge' ? selection.index : null;
   const edges = useMemo(
     () => drawn.map((edge, index) => (index === chosenEdge ? { ...edge, selected: true } : edge)),
@@ -109,6 +111,7 @@ export function DesignCanvas(props: Props) {
       nodes={nodes}
       edges={edges}
       nodeTypes={NODE_TYPES}
+      edgeTypes={EDGE_TYPES}
       onNodesChange={change}
       onEdgesDelete={(gone) => edit({ kind: 'remove', nodes: new Set(), edges: indexes(flow, gone) })}
       onConnect={(connection) => edit({ kind: 'connect', edge: edgeOf(flow, connection) })}
@@ -129,7 +132,7 @@ export function DesignCanvas(props: Props) {
       deleteKeyCode={editable ? ['Delete', 'Backspace'] : null}
       fitView={begunWithNodes}
       onInit={(instance) => void (begunWithNodes && firstLook(instance, startOf(flow)))}
-      fitViewOptions={{ maxZoom: 1, padding: 0.2 }}
+      fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
       minZoom={0.1}
       connectionRadius={36}
       onlyRenderVisibleElements={flow.nodes.length > 150}

@@ -90,7 +90,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
     if (at) move(new Map([...moved, [node.id, at]]));
     else if (!after) move(new Map([...moved, [node.id, free(flow, moved)]]));
     select({ kind: 'node', id: node.id });
-    if (!at) requestAnimationFrame(() => void fitView({ maxZoom: 1, padding: 0.2, duration: 150 }));
+    if (!at) requestAnimationFrame(() => void fitView({ maxZoom: 1, padding: 0.08, duration: 150 }));
   };
   const jump = (node: string) => {
     setTab('canvas');
@@ -99,7 +99,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
   };
   const arrange = () => {
     move(new Map());
-    requestAnimationFrame(() => void fitView({ maxZoom: 1, padding: 0.2, duration: 200 }));
+    requestAnimationFrame(() => void fitView({ maxZoom: 1, padding: 0.08, duration: 200 }));
   };
   const saved = (key: string, version: number) => {
     keep(flow);

@@ -50,17 +50,30 @@ export function portOf(edge: FlowEdge): string {
   }
 }
 
+const LABEL = 26;
+
+/** What is written on a way: when it is taken. */
 export function labelOf(edge: FlowEdge): string {
+  const words = wordsOf(edge);
+  return words.length > LABEL ? `${words.slice(0, LABEL - 1)}…` : words;
+}
+
+export function wordsOf(edge: FlowEdge): string {
   switch (edge.type) {
     case 'goto':
       return '';
     case 'error':
       return 'on error';
     case 'conditional':
-      return edge.value === false ? `not ${edge.condition ?? ''}` : (edge.condition ?? '');
+      return `${edge.value === false ? 'unless' : 'if'} ${bare(edge.condition)}`;
     case 'switch':
-      return edge.isDefault ? 'otherwise' : `${edge.expression ?? ''} = ${String(edge.value)}`;
+      return edge.isDefault ? 'otherwise' : `${bare(edge.expression)} = ${String(edge.value)}`;
   }
+}
+
+/** `total > 0`, and not `#{total > 0}`. */
+function bare(expression = ''): string {
+  return /^[#$]\{([^{}]*)\}$/.exec(expression.trim())?.[1]?.trim() ?? expression;
 }
 
 export function edgeId(edge: FlowEdge, index: number): string {

@@ -267,7 +267,6 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
                   edit={edit}
                   problems={problems.all.filter((each) => each.node === chosen.id)}
                   renamed={(to) => select({ kind: 'node', id: to })}
-                  connect={(to) => edit({ kind: 'connect', edge: { from: chosen.id, to, type: 'goto' } })}
                 />
               )}
               {selection.kind === 'edge' && (

@@ -11,6 +11,7 @@ import { JsonTree } from '../ui/JsonTree';
 import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Took } from '../ui/Time';
+import { Worded } from '../ui/Worded';
 import { Compare } from './Compare';
 import { OrderTable } from './OrderTable';
 import type { Found } from './useProblems';
@@ -116,7 +117,12 @@ function Problems({ problems, jump }: Props) {
             <code>{each.pointer || '/'}</code>
           )}
           <span>
-            {each.message} {each.suggestion && <em>{each.suggestion}</em>}
+            <Worded text={each.message} />{' '}
+            {each.suggestion && (
+              <em>
+                <Worded text={each.suggestion} />
+              </em>
+            )}
           </span>
         </li>
       ))}

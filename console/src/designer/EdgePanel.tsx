@@ -1,5 +1,9 @@
+import { useId } from 'react';
 import type { Edit } from '../graph/edit';
 import type { EdgeType, Flow, FlowEdge } from '../graph/flow';
+import { ExpressionInput } from './ExpressionInput';
+import { SchemaForm } from './SchemaForm';
+import type { Schema } from './schema';
 
 interface Props {
   readonly flow: Flow;
@@ -14,8 +18,24 @@ const TYPES: readonly (readonly [EdgeType, string])[] = [
   ['switch', 'for one value of an expression'],
 ];
 
+/** Until when what it leads to has to be done: then it is watched, and on the wallboard. */
+const DEADLINE: Schema = {
+  type: 'object',
+  properties: {
+    maxLatencySec: { type: 'integer', title: 'Seconds at most', examples: [3600] },
+    absoluteDeadline: {
+      type: 'string',
+      title: 'By this time of day',
+      description: 'HH:mm, with Z or an offset, else in the workflow’s zone.',
+      examples: ['17:30Z'],
+    },
+    severity: { enum: ['green', 'amber', 'red'], title: 'A miss is', default: 'amber' },
+  },
+};
+
 /** When this way is taken. */
 export function EdgePanel({ flow, index, edit, close }: Props) {
+  const id = useId();
   const edge = flow.edges[index];
   if (!edge) return null;
   const change = (changes: Partial<FlowEdge>) => edit({ kind: 'edge', index, edge: { ...edge, ...changes } });
@@ -50,14 +70,16 @@ export function EdgePanel({ flow, index, edit, close }: Props) {
         )}
         {edge.type === 'conditional' && (
           <>
-            <label className="field">
-              <span>Condition</span>
-              <input
-                className="input mono"
+            <div className="field">
+              <label htmlFor={id}>Condition</label>
+              <ExpressionInput
+                id={id}
                 value={edge.condition ?? ''}
-                onChange={(event) => change({ condition: event.target.value })}
+                placeholder="#{order.total > 100}"
+                long={false}
+                change={(condition) => change({ condition })}
               />
-            </label>
+            </div>
             <label className="field">
               <span>Taken when it is</span>
               <select
@@ -73,14 +95,16 @@ export function EdgePanel({ flow, index, edit, close }: Props) {
         )}
         {edge.type === 'switch' && (
           <>
-            <label className="field">
-              <span>Expression</span>
-              <input
-                className="input mono"
+            <div className="field">
+              <label htmlFor={id}>Expression</label>
+              <ExpressionInput
+                id={id}
                 value={edge.expression ?? ''}
-                onChange={(event) => change({ expression: event.target.value })}
+                placeholder="#{customer.kind}"
+                long={false}
+                change={(expression) => change({ expression })}
               />
-            </label>
+            </div>
             <label className="field">
               <span>Value</span>
               <input
@@ -106,6 +130,17 @@ export function EdgePanel({ flow, index, edit, close }: Props) {
               Otherwise: what fits no other value
             </label>
           </>
+        )}
+        {edge.type !== 'error' && (
+          <fieldset>
+            <legend>Deadline</legend>
+            <SchemaForm
+              schema={DEADLINE}
+              root={DEADLINE}
+              value={edge.rest ?? {}}
+              change={(rest) => change({ rest })}
+            />
+          </fieldset>
         )}
         <button
           type="button"

@@ -14,10 +14,12 @@ interface Props {
   readonly change: (text: string) => void;
   /** What may stand there, to choose from. */
   readonly known?: readonly string[];
+  /** Its name, where no label says it. */
+  readonly label?: string;
 }
 
 /** Text that may hold `#{…}`: completed from the sample, its value below while it is typed. */
-export function ExpressionInput({ id, value, placeholder, long, change, known = [] }: Props) {
+export function ExpressionInput({ id, value, placeholder, long, change, known = [], label }: Props) {
   const field = useRef<HTMLTextAreaElement & HTMLInputElement>(null);
   const [focused, setFocused] = useState(false);
   const [caret, setCaret] = useState(0);
@@ -48,6 +50,7 @@ export function ExpressionInput({ id, value, placeholder, long, change, known = 
       <Tag
         ref={field}
         id={id}
+        {...(label ? { 'aria-label': label } : {})}
         className="input"
         spellCheck={false}
         autoComplete="off"

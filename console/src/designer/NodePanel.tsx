@@ -5,8 +5,13 @@ import { useNodeTypes } from '../canvas/useNodeTypes';
 import type { Edit } from '../graph/edit';
 import { type Flow, type FlowNode, isObject, nameOf, startOf } from '../graph/flow';
 import { Icon } from '../ui/Icon';
+import { Worded } from '../ui/Worded';
 import { EmailPreview } from './EmailPreview';
+import { HttpPanel } from './HttpPanel';
+import { ItemsPanel, OF_ITEMS, worksOnItems } from './ItemsPanel';
+import { RoutesPanel } from './RoutesPanel';
 import { SchemaForm } from './SchemaForm';
+import { StatementPanel } from './StatementPanel';
 import type { Schema } from './schema';
 import type { Found } from './useProblems';
 import { WaitPanel } from './WaitPanel';
@@ -19,10 +24,9 @@ interface Props {
   readonly problems: readonly Found[];
   readonly edit: (edit: Edit) => void;
   readonly renamed: (id: string) => void;
-  readonly connect: (to: string) => void;
 }
 
-export function NodePanel({ flow, node, problems, edit, renamed, connect }: Props) {
+export function NodePanel({ flow, node, problems, edit, renamed }: Props) {
   const { byName } = useNodeTypes();
   const type = byName.get(node.type.toUpperCase());
   const configure = (config: FlowNode['config']) => edit({ kind: 'configure', id: node.id, config });
@@ -39,12 +43,14 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
       </header>
       {problems.length > 0 && (
         <ul className="panel-problems">
-          {problems.map((each) => (
+          {alike(problems).map(({ first, times }) => (
             <li
-              key={each.pointer + each.code + each.message}
-              className={each.level === 'error' ? 'error-words' : 'warn-words'}
+              key={first.pointer + first.code + first.message}
+              className={first.level === 'error' ? 'error-words' : 'warn-words'}
             >
-              {each.level === 'error' ? '✕' : '▲'} {each.message} {each.suggestion}
+              {first.level === 'error' ? '✕' : '▲'} <Worded text={first.message} />{' '}
+              <Worded text={first.suggestion ?? ''} />
+              {times > 1 && <span className="quiet"> ({times}×)</span>}
             </li>
           ))}
         </ul>
@@ -65,26 +71,21 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
               goes before what stands there.
             </p>
           )}
-          {type && type.name.toUpperCase() === 'WAIT_EVENTS' ? (
-            <WaitPanel schema={type.schema as Schema} value={node.config} change={configure} />
-          ) : (
-            type && (
-              <SchemaForm
-                key={node.id}
-                schema={type.schema as Schema}
-                root={type.schema as Schema}
-                value={node.config}
-                change={configure}
-              />
-            )
+          {type && (
+            <Config
+              key={node.id}
+              name={type.name}
+              schema={type.schema as Schema}
+              value={node.config}
+              change={configure}
+            />
           )}
-          {type?.name === 'SEND_EMAIL' && <EmailPreview config={node.config} />}
         </Tabs.Content>
         <Tabs.Content value="errors" tabIndex={-1}>
           <Settings flow={flow} node={node} edit={edit} />
         </Tabs.Content>
         <Tabs.Content value="routes" tabIndex={-1}>
-          <Routes flow={flow} node={node} edit={edit} connect={connect} />
+          <RoutesPanel flow={flow} node={node} edit={edit} />
         </Tabs.Content>
         <Tabs.Content value="notes" tabIndex={-1}>
           <Notes node={node} edit={edit} />
@@ -93,6 +94,48 @@ export function NodePanel({ flow, node, problems, edit, renamed, connect }: Prop
           <NodeJson key={node.id} node={node} edit={edit} />
         </Tabs.Content>
       </Tabs.Root>
+    </div>
+  );
+}
+
+/** What is said several times, once. */
+function alike(problems: readonly Found[]): readonly { readonly first: Found; readonly times: number }[] {
+  const said = new Map<string, Found[]>();
+  for (const each of problems) said.set(each.message, [...(said.get(each.message) ?? []), each]);
+  return [...said.values()].flatMap((all) => (all[0] ? [{ first: all[0], times: all.length }] : []));
+}
+
+interface ConfigProps {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly value: FlowNode['config'];
+  readonly change: (config: FlowNode['config']) => void;
+}
+
+/** The config's form: what it does, and then for which items. */
+function Config({ name, schema, value, change }: ConfigProps) {
+  const items = worksOnItems(schema);
+  const leaveOut = items ? OF_ITEMS : [];
+  const given = { schema, value, change, leaveOut };
+  const own = () => {
+    switch (name.toUpperCase()) {
+      case 'WAIT_EVENTS':
+        return <WaitPanel schema={schema} value={value} change={change} />;
+      case 'REST_SYNC':
+        return <HttpPanel {...given} />;
+      case 'QUERY':
+        return <StatementPanel {...given} field="prebuiltKey" />;
+      case 'ACTION':
+        return <StatementPanel {...given} field="actionType" />;
+      default:
+        return <SchemaForm {...given} root={schema} />;
+    }
+  };
+  return (
+    <div className="stack">
+      {own()}
+      {items && <ItemsPanel schema={schema} value={value} change={change} />}
+      {name === 'SEND_EMAIL' && <EmailPreview config={value} />}
     </div>
   );
 }
@@ -207,61 +250,6 @@ function Settings({ flow, node, edit }: Pick<Props, 'flow' | 'node' | 'edit'>) {
       </label>
       <SchemaForm key={node.id} schema={SETTINGS} root={SETTINGS} value={mine} change={change} />
     </>
-  );
-}
-
-/** Where it leads, for the keyboard: every way can be made and unmade here. */
-function Routes({ flow, node, edit, connect }: Pick<Props, 'flow' | 'node' | 'edit' | 'connect'>) {
-  const [to, setTo] = useState('');
-  const ways = flow.edges.map((edge, index) => ({ edge, index })).filter(({ edge }) => edge.from === node.id);
-  const others = flow.nodes.filter((other) => other.id !== node.id);
-  return (
-    <div className="stack">
-      {ways.length === 0 && <p className="quiet">Nothing follows it.</p>}
-      {ways.map(({ edge, index }) => (
-        <div key={`${edge.to} ${edge.type} ${String(edge.value)}`} className="inline way">
-          <span className="tag">{edge.type}</span>
-          <strong>{edge.to}</strong>
-          {edge.type === 'conditional' && (
-            <input
-              className="input mono"
-              aria-label="Condition"
-              value={edge.condition ?? ''}
-              onChange={(event) =>
-                edit({ kind: 'edge', index, edge: { ...edge, condition: event.target.value } })
-              }
-            />
-          )}
-          <button
-            type="button"
-            className="button small"
-            onClick={() => edit({ kind: 'remove', nodes: new Set(), edges: new Set([index]) })}
-          >
-            Remove
-          </button>
-        </div>
-      ))}
-      {others.length > 0 && (
-        <div className="inline">
-          <select
-            className="input"
-            aria-label="Lead to"
-            value={to}
-            onChange={(event) => setTo(event.target.value)}
-          >
-            <option value="">Lead to…</option>
-            {others.map((other) => (
-              <option key={other.id} value={other.id}>
-                {nameOf(other)}
-              </option>
-            ))}
-          </select>
-          <button type="button" className="button" disabled={!to} onClick={() => connect(to)}>
-            Connect
-          </button>
-        </div>
-      )}
-    </div>
   );
 }
 

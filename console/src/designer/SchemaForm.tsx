@@ -1,7 +1,10 @@
 import { useId, useState } from 'react';
 import { isObject, type JsonObject } from '../graph/flow';
+import { Cases } from './Cases';
 import { ExpressionInput } from './ExpressionInput';
+import { Pairs } from './Pairs';
 import { conditioned, isLong, kindOf, resolved, type Schema, titleOf } from './schema';
+import { anything, BROKEN, scalar, shown, useTyped } from './typed';
 import { useKnown } from './useKnown';
 
 interface Props {
@@ -74,6 +77,7 @@ function Field(props: FieldProps) {
   const kind = kindOf(schema);
   if (kind === 'group') return <Group {...props} />;
   if (kind === 'records') return <Records {...props} />;
+  if (kind === 'map') return <Named {...props} />;
   return (
     <div className="field">
       <label htmlFor={id}>
@@ -118,9 +122,8 @@ function Control({ id, kind, name, schema, value, change }: FieldProps & { id: s
       );
     case 'lines':
       return <Lines id={id} value={value} change={change} />;
-    case 'map':
     case 'any':
-      return <Anything id={id} hint={hint} value={value} change={change} object={kind === 'map'} />;
+      return <Anything id={id} hint={hint} value={value} change={change} />;
     default:
       return (
         <ExpressionInput
@@ -128,7 +131,7 @@ function Control({ id, kind, name, schema, value, change }: FieldProps & { id: s
           value={value === undefined ? '' : shown(value)}
           placeholder={hint}
           long={isLong(name, schema)}
-          known={known}
+          known={known.map(({ key }) => key)}
           change={(text) => change(scalar(text, kind === 'number' || Array.isArray(schema.type)))}
         />
       );
@@ -161,8 +164,8 @@ function Choice({
 }
 
 function Lines({ id, value, change }: Pick<FieldProps, 'value' | 'change'> & { id: string }) {
-  const [text, type] = useState(() =>
-    Array.isArray(value) ? value.map(shown).join('\n') : value === undefined ? '' : shown(value),
+  const [text, type] = useTyped(value, (given) =>
+    Array.isArray(given) ? given.map(shown).join('\n') : given === undefined ? '' : shown(given),
   );
   return (
     <textarea
@@ -172,9 +175,10 @@ function Lines({ id, value, change }: Pick<FieldProps, 'value' | 'change'> & { i
       placeholder="one on each line"
       value={text}
       onChange={(event) => {
-        type(event.target.value);
         const lines = event.target.value.split('\n').filter((line) => line.trim());
-        change(lines.length ? lines : undefined);
+        const means = lines.length ? lines : undefined;
+        type(event.target.value, means);
+        change(means);
       }}
     />
   );
@@ -186,31 +190,40 @@ function Anything({
   hint,
   value,
   change,
-  object,
-}: { id: string; hint: string; object: boolean } & Pick<FieldProps, 'value' | 'change'>) {
-  const [text, type] = useState(() => (value === undefined ? '' : shown(value)));
-  const [wrong, setWrong] = useState(false);
-  const typed = (now: string) => {
-    type(now);
-    const read = anything(now);
-    setWrong(read === BROKEN || (object && read !== undefined && !isObject(read) && !isExpression(read)));
-    if (read !== BROKEN) change(read);
-  };
+}: { id: string; hint: string } & Pick<FieldProps, 'value' | 'change'>) {
+  const [text, type] = useTyped(value, (given) => (given === undefined ? '' : shown(given)));
   return (
     <>
       <ExpressionInput
         id={id}
         value={text}
         placeholder={hint}
-        long={object || text.includes('\n') || text.length > 40}
-        change={typed}
+        long={text.includes('\n') || text.length > 40}
+        change={(now) => {
+          const means = anything(now);
+          type(now, means === BROKEN ? value : means);
+          if (means !== BROKEN) change(means);
+        }}
       />
-      {wrong && (
-        <small className="error-words">
-          {object ? 'An object is expected: { … }' : 'This is no JSON yet.'}
-        </small>
-      )}
+      {anything(text) === BROKEN && <small className="error-words">This is no JSON yet.</small>}
     </>
+  );
+}
+
+/** An object with names of the author's: forms where each has fields, else rows. */
+function Named({ name, schema, root, value, change, needed }: FieldProps) {
+  const title = titleOf(name, schema);
+  const each = isObject(schema.additionalProperties) ? resolved(schema.additionalProperties, root) : {};
+  if (!each.properties)
+    return <Pairs title={title} schema={schema} needed={needed} value={value} change={change} />;
+  return (
+    <fieldset>
+      <legend>
+        {title}
+        {needed && <span className="needed">needed</span>}
+      </legend>
+      <Cases schema={each} root={root} value={value} change={change} />
+    </fieldset>
   );
 }
 
@@ -273,31 +286,6 @@ function Records({ name, schema, root, value, change, needed }: FieldProps) {
   );
 }
 
-const BROKEN = Symbol('broken');
-
-function anything(text: string): unknown {
-  if (!text.trim()) return undefined;
-  if (!/^\s*[[{]/.test(text)) return scalar(text, true);
-  try {
-    return JSON.parse(text);
-  } catch {
-    return BROKEN;
-  }
-}
-
-function scalar(text: string, numbers: boolean): unknown {
-  if (text === '') return undefined;
-  return numbers && /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
-}
-
 function switched(text: string): boolean | undefined {
   return text === '' ? undefined : text === 'true';
-}
-
-function isExpression(value: unknown): boolean {
-  return typeof value === 'string' && /^[#@$]\{/.test(value);
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, typeof value === 'object' ? 2 : 0);
 }

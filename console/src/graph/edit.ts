@@ -6,6 +6,7 @@ export type Edit =
   | { readonly kind: 'remove'; readonly nodes: ReadonlySet<string>; readonly edges: ReadonlySet<number> }
   | { readonly kind: 'connect'; readonly edge: FlowEdge }
   | { readonly kind: 'edge'; readonly index: number; readonly edge: FlowEdge }
+  | { readonly kind: 'ways'; readonly id: string; readonly edges: readonly FlowEdge[] }
   | { readonly kind: 'configure'; readonly id: string; readonly config: JsonObject }
   | { readonly kind: 'settle'; readonly id: string; readonly rest: JsonObject }
   | { readonly kind: 'rename'; readonly id: string; readonly to: string }
@@ -22,6 +23,8 @@ export function apply(flow: Flow, edit: Edit): Flow {
       return connected(flow, edit.edge);
     case 'edge':
       return { ...flow, edges: flow.edges.map((edge, index) => (index === edit.index ? edit.edge : edge)) };
+    case 'ways':
+      return rerouted(flow, edit.id, edit.edges);
     case 'configure':
       return changed(flow, edit.id, (node) => ({ ...node, config: edit.config }));
     case 'settle':
@@ -74,6 +77,18 @@ function connected(flow: Flow, edge: FlowEdge): Flow {
     rest: { ...node.rest, onError: { goto: edge.to } },
   }));
   return { ...told, edges: [...others, edge] };
+}
+
+/** Everything that leads away from a node, anew; where its error goes is said by the node as well. */
+function rerouted(flow: Flow, id: string, edges: readonly FlowEdge[]): Flow {
+  const at = flow.edges.findIndex((edge) => edge.from === id);
+  const others = flow.edges.filter((edge) => edge.from !== id);
+  const before = at < 0 ? others.length : at;
+  const error = edges.find((edge) => edge.type === 'error');
+  const told = changed(flow, id, (node) =>
+    error ? { ...node, rest: { ...node.rest, onError: { goto: error.to } } } : withoutLostError(node, edges),
+  );
+  return { ...told, edges: [...others.slice(0, before), ...edges, ...others.slice(before)] };
 }
 
 function settled(flow: Flow, id: string, rest: JsonObject): Flow {

@@ -15,6 +15,7 @@ import { Time } from '../ui/Time';
 import { say } from '../ui/toasts';
 import { useFilters } from '../ui/useFilters';
 import { usePages } from '../ui/usePages';
+import { whatOf } from './alert-words';
 
 type Alert = Schemas['AlertRow'];
 type Action = Schemas['AlertAction'];
@@ -25,7 +26,7 @@ const COLUMNS: readonly Column<Alert>[] = [
   {
     title: 'What',
     width: 'minmax(6rem, 2fr)',
-    show: (row) => `${row.reason.toLowerCase().replaceAll('_', ' ')} at ${row.node}`,
+    show: (row) => whatOf(row),
   },
   { title: 'Severity', width: '5.5rem', show: (row) => <Status of={row.severity} /> },
   { title: 'State', width: '7rem', show: (row) => <Status of={row.state} /> },
@@ -78,7 +79,7 @@ export default function Alerts() {
             <span className="quiet">{chosen.size} selected</span>
             {(['ack', 'suppress', 'resolve', 'reopen'] as const).map((each) => (
               <button key={each} type="button" className="button small" onClick={() => act(each)}>
-                {each === 'ack' ? 'Acknowledge' : `${each[0]?.toUpperCase()}${each.slice(1)}`}
+                {VERBS[each]}
               </button>
             ))}
           </>
@@ -118,9 +119,9 @@ export default function Alerts() {
       />
       {action && (
         <Reasoned
-          title={`${action === 'ack' ? 'Acknowledge' : action} ${chosen.size} alerts`}
+          title={`${VERBS[action]} ${chosen.size === 1 ? 'an alert' : `${chosen.size} alerts`}`}
           what={WHAT[action]}
-          verb={`${action === 'ack' ? 'Acknowledge' : action} ${chosen.size}`}
+          verb={`${VERBS[action]} ${chosen.size}`}
           close={() => act(null)}
           act={async (reason) => {
             const until =
@@ -162,6 +163,13 @@ const QUIET: readonly (readonly [hours: number, words: string])[] = [
   [168, 'a week'],
 ];
 
+const VERBS: Record<Action, string> = {
+  ack: 'Acknowledge',
+  suppress: 'Suppress',
+  resolve: 'Resolve',
+  reopen: 'Reopen',
+};
+
 const WHAT: Record<Action, string> = {
   ack: 'Others see that somebody is on it. They stay until they are resolved.',
   suppress: 'They keep quiet until then, and open again if it goes on.',
@@ -184,11 +192,14 @@ function Incidents({ open }: { open: (id: number) => void }) {
           <span className="inline">
             <Status of={each.severity} />
             <strong>
-              {each.count} × {each.reason.toLowerCase().replaceAll('_', ' ')}
+              {each.count} × {whatOf(each)}
             </strong>
           </span>
           <span className="quiet">
-            {each.workflowKey} at {each.node}, since <Time at={each.firstTriggeredAt} />
+            {[each.workflowKey, ...Object.values(each.group ?? {}).map(String)].join(' · ')}
+          </span>
+          <span className="quiet">
+            since <Time at={each.firstTriggeredAt} />, last <Time at={each.lastTriggeredAt} />
           </span>
         </button>
       ))}

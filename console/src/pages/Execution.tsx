@@ -16,6 +16,7 @@ import { ExecutionActions } from './ExecutionActions';
 import './execution.css';
 import { fatesOf, spanOf } from './fates';
 import { Timeline } from './Timeline';
+import { useWorkflowNames } from './useWorkflowNames';
 import { Waiting } from './Waiting';
 
 const LiveCanvas = lazy(() =>
@@ -114,12 +115,15 @@ function Shown({ execution }: { execution: Whole }) {
 
 function Head({ execution }: { execution: Whole }) {
   const [, go] = useLocation();
+  const named = useWorkflowNames();
   return (
     <header className="execution-head">
       <div className="inline">
         <Status of={execution.status} />
         <h1>
-          <Link href={`/workflows/${encodeURIComponent(execution.key)}`}>{execution.key}</Link>
+          <Link href={`/workflows/${encodeURIComponent(execution.key)}`}>
+            {named(execution.workflowId).name}
+          </Link>
           <span className="quiet"> version {execution.version}</span>
         </h1>
         <CopyId id={execution.id} />
@@ -130,7 +134,16 @@ function Head({ execution }: { execution: Whole }) {
         {execution.parentExecutionId && (
           <Link href={`/executions/${execution.parentExecutionId}`}>its parent</Link>
         )}
-        {execution.idempotencyKey && <CopyId id={execution.idempotencyKey} whole />}
+        {execution.triggerId && (
+          <span className="quiet">
+            by a <Link href={`/executions?trigger=${execution.triggerId}`}>trigger or schedule</Link>
+          </span>
+        )}
+        {execution.idempotencyKey && (
+          <span className="quiet">
+            key <CopyId id={execution.idempotencyKey} whole />
+          </span>
+        )}
         {execution.tags.map((tag) => (
           <span key={tag} className="tag">
             {tag}

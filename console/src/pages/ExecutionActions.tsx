@@ -4,7 +4,7 @@ import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
 import { Reasoned } from '../ui/Reasoned';
 import { say } from '../ui/toasts';
-import { objectOf } from './StartDialog';
+import { AS_IT_WAS, RetryFields, told } from './RetryFields';
 
 type Whole = Schemas['ExecutionWhole'];
 type Action = 'pause' | 'resume' | 'cancel' | 'retry' | 'replay';
@@ -70,9 +70,7 @@ interface Props {
 function Acting({ execution, action, close, replayed }: Props) {
   const queries = useQueryClient();
   const [compensate, setCompensate] = useState(false);
-  const [from, setFrom] = useState('');
-  const [patch, setPatch] = useState('');
-  const [version, setVersion] = useState('');
+  const [again, setAgain] = useState(AS_IT_WAS);
   const perform = async (reason: string) => {
     const params = { path: { id: execution.id } };
     if (action === 'pause')
@@ -82,12 +80,7 @@ function Acting({ execution, action, close, replayed }: Props) {
     else if (action === 'cancel')
       await got(api.POST('/api/workflow/executions/{id}/cancel', { params, body: { reason, compensate } }));
     else if (action === 'retry') {
-      const body = {
-        reason,
-        ...(from ? { from } : {}),
-        ...(patch.trim() ? { context: objectOf(patch) } : {}),
-        ...(version ? { version: Number(version) } : {}),
-      };
+      const body = { reason, ...told(again) };
       await got(api.POST('/api/workflow/executions/{id}/retry', { params, body: body as never }));
     } else {
       const started = await got(
@@ -122,37 +115,12 @@ function Acting({ execution, action, close, replayed }: Props) {
         </label>
       )}
       {action === 'retry' && (
-        <>
-          <label className="field">
-            <span>From</span>
-            <select className="input" value={from} onChange={(event) => setFrom(event.target.value)}>
-              <option value="">where it failed</option>
-              {[...new Set(execution.nodes.map((node) => node.nodeId))].map((id) => (
-                <option key={id}>{id}</option>
-              ))}
-            </select>
-          </label>
-          <label className="field">
-            <span>Changes to the context</span>
-            <textarea
-              className="input"
-              rows={3}
-              placeholder='{"email": "ada@example.org"}'
-              value={patch}
-              onChange={(event) => setPatch(event.target.value)}
-            />
-          </label>
-          <label className="field">
-            <span>On version</span>
-            <input
-              className="input"
-              inputMode="numeric"
-              placeholder={String(execution.version)}
-              value={version}
-              onChange={(event) => setVersion(event.target.value)}
-            />
-          </label>
-        </>
+        <RetryFields
+          nodes={execution.nodes.map((node) => node.nodeId)}
+          version={String(execution.version)}
+          value={again}
+          set={setAgain}
+        />
       )}
     </Reasoned>
   );

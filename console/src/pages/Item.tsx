@@ -11,6 +11,7 @@ import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
 import { lengthOf } from '../ui/time';
+import { whatOf } from './alert-words';
 import { ItemLine } from './ItemLine';
 import './watch.css';
 
@@ -58,7 +59,7 @@ export default function Item({ name }: { name: string }) {
               <div key={alert.id} className="card">
                 <p className="inline">
                   <Status of={alert.severity} /> <Status of={alert.state} quiet />
-                  {alert.reason.toLowerCase().replaceAll('_', ' ')} at {alert.node}
+                  {whatOf(alert)}
                 </p>
                 <p className="quiet">
                   <Time at={alert.lastTriggeredAt} />

@@ -1,9 +1,9 @@
-import { Link } from 'wouter';
 import type { Schemas } from '../api/client';
 import type { Flow } from '../graph/flow';
 import { JsonTree } from '../ui/JsonTree';
 import { kindOf, wordOf } from '../ui/Status';
 import { Time, Took } from '../ui/Time';
+import { WasTold } from './WasTold';
 
 type Whole = Schemas['ExecutionWhole'];
 
@@ -32,7 +32,7 @@ export function Timeline({ execution, chosen, choose, flow }: Props) {
       {node && (
         <div className="stack">
           {typeof node.rest.notes === 'string' && <p className="note notes">{node.rest.notes}</p>}
-          <JsonTree value={node.config} name="what it is told" open={1} />
+          <WasTold config={node.config} context={execution.context} />
         </div>
       )}
       {visits.length === 0 && <p className="quiet">Nothing has happened {chosen ? 'there' : ''} yet.</p>}
@@ -50,14 +50,6 @@ export function Timeline({ execution, chosen, choose, flow }: Props) {
       {execution.resumedBy && (
         <p className="quiet">
           Last resumed by <code>{execution.resumedBy}</code>
-        </p>
-      )}
-      {execution.triggerId && (
-        <p className="quiet">
-          Started by{' '}
-          <Link href={`/executions?trigger=${execution.triggerId}`}>
-            the same trigger or schedule as these
-          </Link>
         </p>
       )}
     </>

@@ -7,6 +7,7 @@ import { JsonTree } from '../ui/JsonTree';
 import { Reasoned } from '../ui/Reasoned';
 import { wordOf } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
+import { Worded } from '../ui/Worded';
 
 type Wait = Schemas['EventWaitWhole'];
 
@@ -14,7 +15,9 @@ type Wait = Schemas['EventWaitWhole'];
 export function WaitFacts({ wait }: { wait: Wait }) {
   return (
     <>
-      <p className="note">{wait.explanation}</p>
+      <p className="note">
+        <Worded text={wait.explanation} />
+      </p>
       <ul className="events">
         {wait.enabledEvents.map((name) => {
           const has = wait.receivedEvents.includes(name);

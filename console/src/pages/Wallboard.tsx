@@ -12,6 +12,7 @@ import { Page } from '../ui/Page';
 import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Countdown, useNow } from '../ui/Time';
+import { useFit } from './useFit';
 import './watch.css';
 
 type Board = Schemas['BoardShape'];
@@ -41,6 +42,10 @@ export default function Wallboard() {
     document.addEventListener('fullscreenchange', changed);
     return () => document.removeEventListener('fullscreenchange', changed);
   }, []);
+  const shape = data?.workflows
+    .map(({ key, groups }) => `${key} ${groups.map(({ nodes }) => nodes.map(marksOf).join('')).join(' ')}`)
+    .join('\n');
+  useFit(whole, wall, shape ?? '');
   return (
     <Page
       title="Wallboard"
@@ -68,6 +73,11 @@ export default function Wallboard() {
       </div>
     </Page>
   );
+}
+
+/** How many lines a stage takes. */
+function marksOf({ late, failed }: Entry['groups'][number]['nodes'][number]): number {
+  return Number(late > 0) + Number(failed > 0);
 }
 
 function merged(shown: readonly Entry[], changed: readonly Entry[]): Entry[] {
@@ -132,7 +142,9 @@ function Tile({ entry }: { entry: Entry }) {
             <ol className="strip">
               {group.nodes.map((tile) => (
                 <li key={tile.node} className={tile.status}>
-                  <span className="cut">{tile.node}</span>
+                  <span className="cut" title={tile.node}>
+                    {tile.node}
+                  </span>
                   <strong>{tile.inFlight}</strong>
                   {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
                   {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}

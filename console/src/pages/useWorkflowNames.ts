@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { api, got } from '../api/client';
 
-/** From a workflow's id to its name and key, for lists that only have the id. */
+/** From a workflow's id to its name and key, for what only has the id. */
 export function useWorkflowNames(): (id: string) => { name: string; key: string } {
   const { data } = useQuery({
     queryKey: ['workflows', 'names'],

@@ -1,5 +1,6 @@
 import { Refusal } from '../api/client';
 import { CopyId } from './CopyId';
+import { Worded } from './Worded';
 
 /** What went wrong, in the server's sentence, with its code and the id by which the log knows it. */
 export function Problem({ error, again }: { error: unknown; again?: () => void }) {
@@ -8,13 +9,14 @@ export function Problem({ error, again }: { error: unknown; again?: () => void }
     <div className="problem" role="alert">
       <p>
         <span aria-hidden="true">✕ </span>
-        {error instanceof Error ? error.message : 'Something went wrong here.'}
+        <Worded text={error instanceof Error ? error.message : 'Something went wrong here.'} />
       </p>
       {refusal && refusal.errors.length > 0 && (
         <ul>
           {refusal.errors.slice(0, 8).map((each) => (
             <li key={each.pointer + each.code}>
-              <code>{each.pointer || '/'}</code> {each.message} {each.suggestion}
+              <code>{each.pointer || '/'}</code> <Worded text={each.message} />{' '}
+              <Worded text={each.suggestion ?? ''} />
             </li>
           ))}
         </ul>

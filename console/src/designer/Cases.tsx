@@ -1,0 +1,73 @@
+import { isObject } from '../graph/flow';
+import { SchemaForm } from './SchemaForm';
+import type { Schema } from './schema';
+import { useTyped } from './typed';
+
+interface Props {
+  /** What a case may say. */
+  readonly schema: Schema;
+  readonly root: Schema;
+  readonly value: unknown;
+  readonly change: (value: unknown) => void;
+}
+
+type Case = readonly [value: string, body: unknown];
+
+/** What is done for which value: a form for each. */
+export function Cases({ schema, root, value, change }: Props) {
+  const [cases, type] = useTyped<readonly Case[]>(value, (given) =>
+    isObject(given) ? Object.entries(given) : [],
+  );
+  const tell = (now: readonly Case[]) => {
+    const means = now.length ? Object.fromEntries(now) : undefined;
+    // Of two that are called the same one would be lost: it is not told until they differ.
+    const clash = new Set(now.map(([name]) => name)).size < now.length;
+    type(now, clash ? value : means);
+    if (!clash) change(means);
+  };
+  const replace = (at: number, each: Case) => tell(cases.map((one, index) => (index === at ? each : one)));
+  return (
+    <div className="cases">
+      {cases.map(([name, body], at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: while it is typed a case has no name but its place
+        <fieldset key={at} className="case">
+          <legend className="inline">
+            <label className="inline">
+              When it is
+              <input
+                className="input mono"
+                value={name}
+                aria-invalid={cases.some(([other], index) => index !== at && other === name)}
+                onChange={(event) => replace(at, [event.target.value, body])}
+              />
+            </label>
+            <button
+              type="button"
+              className="icon-button"
+              aria-label={`Remove the case ${name}`}
+              onClick={() => tell(cases.filter((_, index) => index !== at))}
+            >
+              <span aria-hidden="true">✕</span>
+            </button>
+          </legend>
+          <SchemaForm
+            schema={schema}
+            root={root}
+            value={isObject(body) ? body : {}}
+            change={(now) => replace(at, [name, now])}
+          />
+        </fieldset>
+      ))}
+      <button type="button" className="button small" onClick={() => tell([...cases, [fresh(cases), {}]])}>
+        Add a case
+      </button>
+    </div>
+  );
+}
+
+function fresh(cases: readonly Case[]): string {
+  const taken = new Set(cases.map(([name]) => name));
+  let number = cases.length + 1;
+  while (taken.has(String(number))) number += 1;
+  return String(number);
+}

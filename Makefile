@@ -8,7 +8,7 @@ UV_INSTALL := $(UV) pip install -q --python $(BIN)/python --require-hashes --onl
 LOCK := $(UV) pip compile -q --generate-hashes --universal --no-emit-index-url --no-emit-find-links \
         --python-version 3.11 --custom-compile-command 'make lock'
 
-.PHONY: help run console console-soon screenshots wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api docs zones simulate watching histories mutants torture moving missing waiting publishing services services-down lock clean
+.PHONY: help run console console-soon screenshots wheel audit sbom helm console-test test check fmt lint types bench fuzz fuzz-api docs zones simulate watching histories mutants torture moving missing waiting publishing soak services services-down lock clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -154,6 +154,9 @@ missing: .venv/.dev  ## 100,000 expectations due within a minute, while the inst
 waiting: .venv/.dev  ## 20,000 waits answered over callbacks and Kafka, while the instances come and go: EXECUTIONS= SEED= EVERY= OUTAGE=1 BROKER=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --waiting --executions $(or $(EXECUTIONS),20000) \
 	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(OUTAGE),--outage) $(if $(BROKER),--broker)
+
+soak: .venv/.dev  ## all kinds of work on four instances, while everything under them goes wrong, and one table: MINUTES= SEED= EVERY=
+	@PYTHONPATH=tests $(BIN)/python -m soak --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED)) $(if $(EVERY),--every $(EVERY))
 
 services:  ## start the tests' services and leave them running: eval "$(make -s services)"
 	@scripts/services.py install && scripts/services.py up

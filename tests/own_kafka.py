@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from own_service import OwnService, service_home, service_kinds
+from own_service import OwnService, running, service_home, service_kinds
 from ports import free_port
 
 
@@ -21,14 +21,8 @@ class OwnKafka(OwnService):
 @contextmanager
 def own_kafka() -> Iterator[OwnKafka]:
     """Running while the block runs. Skips the test where Kafka is not installed."""
-    with service_home(service_kinds.Kafka()) as home:
-        found = OwnKafka(home / "broker")
-        try:
-            found.prepare()
-            found.start()
-            yield found
-        finally:
-            found.kill()
+    with service_home(service_kinds.Kafka()) as home, running(OwnKafka(home / "broker")) as found:
+        yield found
 
 
 @dataclass(frozen=True)

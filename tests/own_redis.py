@@ -23,19 +23,19 @@ import service_kinds  # from a folder that is no package, so it was put on the p
 class OwnRedis:
     def __init__(self, home: Path) -> None:
         self._kind = service_kinds.Redis()
-        self._home, self._port = home, free_port()
+        self._home, self.port = home, free_port()
         self._process: subprocess.Popen[bytes] | None = None
-        self.url = self._kind.exports(self._port)["TEST_REDIS_URL"]
+        self.url = self._kind.exports(self.port)["TEST_REDIS_URL"]
         data = home / "data"
         data.mkdir()
         if os.getuid() == 0:
             shutil.chown(data, self._kind.user, self._kind.user)
 
     def start(self) -> None:
-        command = service_kinds.as_user(self._kind.user, self._kind.command(self._home, self._port))
+        command = service_kinds.as_user(self._kind.user, self._kind.command(self._home, self.port))
         with (self._home / "service.log").open("ab") as log:
             self._process = subprocess.Popen(command, cwd=self._home / "data", stdout=log, stderr=log)
-        poll(lambda: self._kind.is_ready(self._port))
+        poll(lambda: self._kind.is_ready(self.port))
 
     def freeze(self) -> None:
         self._send(signal.SIGSTOP)
@@ -45,7 +45,7 @@ class OwnRedis:
 
     def flush(self) -> None:
         """As far as it answers."""
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), timeout=5) as connection:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(b"FLUSHALL\r\n")
             connection.recv(64)
 

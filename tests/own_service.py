@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from polling import poll
 from ports import free_port
@@ -17,6 +18,8 @@ from services_for_tests import installed, missing
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 
 import service_kinds  # from a folder that is no package, so it was put on the path
+
+S = TypeVar("S", bound="OwnService")
 
 
 class OwnService:
@@ -53,14 +56,41 @@ class OwnService:
         assert self._process.poll() is None, (self._home / "service.log").read_text()[-2000:]
         return self._kind.is_ready(self.port)
 
+    def recover(self) -> None:
+        """Until it answers; started again where it has ended by itself."""
+        poll(self._is_back)
+
+    def _is_back(self) -> bool:
+        if not self.is_up:
+            self.launch()
+        return self._kind.is_ready(self.port)
+
     def stop(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)
             self._process.wait(60)
             self._process = None
 
+    def stop_as_it_likes(self) -> None:
+        OwnService.stop(self, self._kind.stop_signal)
+
     def kill(self) -> None:
         self.stop(signal.SIGKILL)
+
+    @property
+    def is_up(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+
+@contextmanager
+def running(service: S) -> Iterator[S]:
+    """Started on empty data, and there while the block runs."""
+    try:
+        service.prepare()
+        service.start()
+        yield service
+    finally:
+        service.stop_as_it_likes()
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from functools import partial
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import func, select
@@ -42,6 +42,12 @@ async def none_waits(database: Database) -> bool:
 
 def read(brokers: str) -> list[tuple[bytes, int]]:
     """Key and number of all that is committed, in the order of the partitions."""
+    found = committed(brokers, TOPIC, PARTITIONS)
+    return [(bytes(record.key() or b""), int(record.value() or b"")) for record in found]
+
+
+def committed(brokers: str, topic: str, partitions: int) -> list[Message]:
+    """All that is committed, in the order of the partitions."""
     reader = Consumer(
         {
             "bootstrap.servers": brokers,
@@ -51,13 +57,13 @@ def read(brokers: str) -> list[tuple[bytes, int]]:
             "enable.auto.commit": False,
         }
     )
-    reader.assign([TopicPartition(TOPIC, place, 0) for place in range(PARTITIONS)])
-    found, left = list[tuple[bytes, int]](), PARTITIONS
+    reader.assign([TopicPartition(topic, place, 0) for place in range(partitions)])
+    found, left = list[Message](), partitions
     while left:
         record = reader.poll(30)
         assert record is not None, "the broker does not answer"
         if (error := record.error()) is None:
-            found.append((bytes(record.key() or b""), int(record.value() or b"")))
+            found.append(record)
         else:
             assert error.code() == KafkaError._PARTITION_EOF
             left -= 1

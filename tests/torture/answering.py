@@ -3,6 +3,7 @@ with what nobody can read."""
 
 import asyncio
 import json
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -60,7 +61,9 @@ class Answers:
     repeated: set[tuple[Ids, By]] = field(default_factory=set)
     ahead: list[Answer] = field(default_factory=list)
 
-    def prepare(self, waits: Sequence[Ids]) -> None:
+    def prepare(self, waits: Sequence[Ids]) -> Sequence[Answer]:
+        """What is to be sent for these, in its order; others may follow."""
+        first = len(self.ahead)
         for ids in waits:
             both = [self._new(by, ids) for by in By]
             self.rightful[ids] = {each.by: each.number for each in both}
@@ -75,7 +78,10 @@ class Answers:
             self._new(self.chance.choice(list(By)), wrong, is_wrong=True)
         for _ in range(max(int(len(waits) * POISONED), 1)):
             self._new(By.MESSAGE, self.chance.choice(waits), is_poison=True)
-        self.chance.shuffle(self.ahead)
+        fresh = self.ahead[first:]
+        self.chance.shuffle(fresh)
+        self.ahead[first:] = fresh
+        return fresh
 
     def _new(self, by: By, ids: Ids, is_wrong: bool = False, is_poison: bool = False) -> Answer:
         made = Answer(len(self.ahead), by, ids, is_wrong, is_poison)
@@ -84,28 +90,31 @@ class Answers:
 
 
 class Answering:
-    """Sends all answers, each until it is acknowledged. `published` is where each message is."""
+    """Sends answers, each until it is acknowledged. `published` is where each message is, and `begun` when
+    each was first sent."""
 
-    def __init__(self, answers: Answers, instances: Sequence[MusterProcess], bus: KafkaBus) -> None:
-        self._answers, self._instances, self._bus = answers, instances, bus
+    def __init__(self, instances: Sequence[MusterProcess], bus: KafkaBus) -> None:
+        self._instances, self._bus = instances, bus
         self._chance = Random()
         self.accepted: Counter[tuple[Ids, By]] = Counter()
         self.told: Counter[str] = Counter()
+        self.begun: dict[int, float] = {}
         self.published: dict[tuple[Place, int], Answer] = {}
 
-    async def answer_all(self) -> None:
-        left = iter(list(self._answers.ahead))
+    async def answer_all(self, answers: Sequence[Answer]) -> None:
+        left = iter(answers)
 
         async def keep_answering() -> None:
             async with httpx.AsyncClient(timeout=CALL_SECONDS) as client:
                 for each in left:
+                    self.begun.setdefault(each.number, time.time())
                     if each.by is By.CALLBACK:
                         await self._call_back(client, each)
                     else:
                         await self._publish(each)
 
         async with asyncio.TaskGroup() as senders:
-            for _ in range(CLIENTS):
+            for _ in range(min(CLIENTS, len(answers))):
                 senders.create_task(keep_answering())
 
     async def _publish(self, answer: Answer) -> None:

@@ -81,8 +81,12 @@ class Chaos:
             if done() >= 1 and not ahead:
                 break
             if ahead and done() >= ahead[0].at:
-                await self._strike(ahead.pop(0))
-            await self._strike(strike)
+                await self.strike(ahead.pop(0))
+            await self.strike(strike)
+        await self.thawed()
+
+    async def thawed(self) -> None:
+        """Once nothing is frozen any more."""
         await asyncio.gather(*self._thaws)
 
     async def supervise(self) -> None:
@@ -91,7 +95,7 @@ class Chaos:
             for instance in self._instances:
                 keeping.create_task(_keep_up(instance, client))
 
-    async def _strike(self, strike: Strike) -> None:
+    async def strike(self, strike: Strike) -> None:
         if strike.blow is Blow.DATABASE_DOWN:
             return await self._stop_database(IMMEDIATE, strike)
         if strike.blow is Blow.DATABASE_RESTART:

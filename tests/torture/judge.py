@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select
 
 from muster.nodes.ports import DeliveryStatus
 from muster.store.database import Database
-from muster.store.tables import delivery, node_execution, workflow_execution
-from torture.outside import MAIL, NODES, STEPS, Sink
+from muster.store.tables import delivery, node_execution, workflow, workflow_execution
+from torture.outside import KEY, MAIL, NODES, STEPS, Sink
 
 E, J, D = workflow_execution.c, node_execution.c, delivery.c
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
@@ -28,6 +28,17 @@ class Verdict:
     def expect_none(self, found: Sequence[object], what: str) -> None:
         if found:
             self.wrong.append(f"{len(found)} {what}: {', '.join(str(one) for one in found[:SHOWN])}")
+
+
+def of_workflow(key: str) -> ColumnElement[bool]:
+    """Executions of the workflow that has this key."""
+    return E.workflow_id.in_(select(workflow.c.id).where(workflow.c.key == key))
+
+
+def same(verdict: Verdict, wanted: Counter[Any], found: Counter[Any], what: str) -> None:
+    verdict.expect_none(sorted((wanted - found).elements()), f"{what} are not there")
+    verdict.expect_none(sorted((found - wanted).elements()), f"{what} should not be there")
+    verdict.numbers[what] = found.total()
 
 
 async def live(database: Database) -> int:
@@ -57,11 +68,13 @@ async def judge(
 
 def _executions(connection: Connection) -> dict[str, Row[Any]]:
     columns = (E.id, E.status, E.error_type, E.error_message, E.given, E.fence, E.started_at, E.completed_at)
-    return {row.id: row for row in connection.execute(select(*columns))}
+    return {row.id: row for row in connection.execute(select(*columns).where(of_workflow(KEY)))}
 
 
 def _journal(connection: Connection) -> Sequence[Row[Any]]:
-    return connection.execute(select(J.execution_id, J.node_id, J.visit, J.item_key, J.status)).all()
+    columns = (J.execution_id, J.node_id, J.visit, J.item_key, J.status)
+    wanted = select(*columns).where(J.execution_id == E.id, of_workflow(KEY))
+    return connection.execute(wanted).all()
 
 
 def _deliveries(connection: Connection) -> Sequence[Row[Any]]:

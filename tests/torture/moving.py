@@ -154,7 +154,8 @@ async def _storm(
     tasks = [asyncio.create_task(each) for each in beside]
     try:
         await asyncio.gather(
-            chaos.rage(strikes, rolls(), watch.done), start_all("moving", journey.executions, instances)
+            chaos.rage(strikes, rolls(), watch.done),
+            start_all("moving", range(journey.executions), instances),
         )
     finally:
         for task in tasks:
@@ -189,7 +190,7 @@ class Trouble:
             await asyncio.to_thread(mend)
 
 
-async def start_all(key: str, executions: int, instances: Sequence[MusterProcess]) -> None:
+async def start_all(key: str, wanted: Sequence[int], instances: Sequence[MusterProcess]) -> None:
     """Each under a key of its own, so that whoever was not answered may ask again."""
     chance, room = Random(), asyncio.Semaphore(STARTED_AT_ONCE)
 
@@ -209,8 +210,8 @@ async def start_all(key: str, executions: int, instances: Sequence[MusterProcess
                 await asyncio.sleep(0.1)
         raise AssertionError("a batch was never accepted")
 
-    wanted = range(executions)
-    await asyncio.gather(*(start(wanted[first : first + BATCH]) for first in wanted[::BATCH]))
+    batches = [wanted[first : first + BATCH] for first in range(0, len(wanted), BATCH)]
+    await asyncio.gather(*(start(each) for each in batches))
 
 
 def _executions(connection: Connection) -> dict[str, Row[Any]]:

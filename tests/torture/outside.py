@@ -15,6 +15,7 @@ from stand_ins.http_site import Asked, Reply
 from stand_ins.mail_server import MailServer
 from torture.instances import MusterProcess
 
+KEY = "torture"
 STEPS = ("reserve", "charge")
 MAIL = "tell"
 NODES = ("prepare", *STEPS, MAIL, "rest", "close")
@@ -44,9 +45,7 @@ def workflow(sink: str) -> dict[str, object]:
         post("charge"),
         {"id": "close", "type": "NOOP", "config": {}},
     ]
-    return {
-        "workflow": {"key": "torture", "name": "Torture", "nodes": nodes, "output": {"twice": "#{twice}"}}
-    }
+    return {"workflow": {"key": KEY, "name": "Torture", "nodes": nodes, "output": {"twice": "#{twice}"}}}
 
 
 @dataclass
@@ -129,7 +128,7 @@ class Callers:
     async def _start_one(self, client: httpx.AsyncClient) -> None:
         self._orders += 1
         order, began = self._orders, asyncio.get_running_loop().time()
-        body = {"key": "torture", "context": {"order": order}}
+        body = {"key": KEY, "context": {"order": order}}
         try:
             answer = await self._post(client, body)
         except httpx.ConnectError:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from own_service import OwnService, service_home, service_kinds
+from own_service import OwnService, running, service_home, service_kinds
 
 FAST, IMMEDIATE = signal.SIGINT, signal.SIGQUIT
 
@@ -38,11 +38,5 @@ class OwnPostgres(OwnService):
 @contextmanager
 def own_postgres() -> Iterator[OwnPostgres]:
     """Running while the block runs. Skips the test where PostgreSQL is not installed."""
-    with service_home(service_kinds.Postgres()) as home:
-        found = OwnPostgres(home / "server")
-        try:
-            found.prepare()
-            found.start()
-            yield found
-        finally:
-            found.stop()
+    with service_home(service_kinds.Postgres()) as home, running(OwnPostgres(home / "server")) as found:
+        yield found

@@ -35,7 +35,7 @@ from torture.alarms import alarms, arm
 from torture.answering import TOPIC, Answering, Answers, By, Ids
 from torture.chaos import Blow, Chaos, Strike, blows
 from torture.instances import MusterProcess
-from torture.judge import Verdict
+from torture.judge import Verdict, of_workflow, same
 from torture.moving import Watch, start_all
 from torture.nursery import Nursery
 from torture.offsets import Offsets, make_topic, rebalance
@@ -44,7 +44,7 @@ from torture.torture import begin, calm, count_logs, end_all, kill_all
 
 E, J, W = workflow_execution.c, node_execution.c, execution_wait_states.c
 GROUP, PARTITIONS = "torture", 8
-NODES = ("wait", "after")
+KEY, NODES = "waiting", ("wait", "after")
 OUTAGE_SECONDS, BROKER_SECONDS = 30.0, 3.0
 MISMATCHES = ("EXECUTION_MISMATCH", "CORRELATION_MISMATCH")
 
@@ -69,7 +69,7 @@ def workflow() -> dict[str, Any]:
     wait = {"id": "wait", "type": "wait_events", "config": {"events": events, "timeout": 36_000}}
     sums = [{"field": "sum", "expression": "#{called.number + told.number}"}]
     after = {"id": "after", "type": "TRANSFORM", "config": {"transformations": sums}}
-    return {"workflow": {"key": "waiting", "name": "Waiting", "nodes": [wait, after]}}
+    return {"workflow": {"key": KEY, "name": "Waiting", "nodes": [wait, after]}}
 
 
 async def wait_for_all(vigil: Vigil) -> Verdict:
@@ -94,7 +94,7 @@ async def wait_for_all(vigil: Vigil) -> Verdict:
         stack.push_async_callback(bus.close)
         chaos, watch = Chaos(instances, postgres), Watch(database, vigil.waits)
         answers = Answers(Random(f"{vigil.seed}/answers"))
-        answering = Answering(answers, instances, bus)
+        answering = Answering(instances, bus)
         offsets = Offsets(kafka.bootstrap, GROUP, TOPIC, PARTITIONS, database, answering)
         stack.callback(offsets.close)
         storm = Storm(vigil, chaos, watch, answers, answering, offsets, kafka, database, instances)
@@ -108,7 +108,7 @@ async def wait_for_all(vigil: Vigil) -> Verdict:
         verdict.expect_none(
             offsets.ahead, "messages are behind the group's position, and not in the database"
         )
-        await _judge(verdict, vigil, database, answers, answering)
+        await judge(verdict, vigil.waits, database, answers, answering)
         await end_all(verdict, instances)
         verdict.numbers |= {
             "seed": vigil.seed,
@@ -178,9 +178,9 @@ class Storm:
         return await guest
 
     async def _answer(self) -> None:
-        await start_all("waiting", self.vigil.waits, self.instances)
-        self.answers.prepare(sorted(await until(self._all_waits, every=0.3)))
-        await self.answering.answer_all()
+        await start_all(KEY, range(self.vigil.waits), self.instances)
+        waits = sorted(await until(self._all_waits, every=0.3))
+        await self.answering.answer_all(self.answers.prepare(waits))
 
     async def _all_waits(self) -> list[Ids] | None:
         with suppress(Unavailable):
@@ -206,38 +206,34 @@ class Storm:
 # --- what has to be true in the end --------------------------------------------------------------------
 
 
-async def _judge(
-    verdict: Verdict, vigil: Vigil, database: Database, answers: Answers, answering: Answering
-) -> None:
+async def judge(
+    verdict: Verdict, waits: int, database: Database, answers: Answers, answering: Answering
+) -> Mapping[str, Row[Any]]:
+    """Of so many executions; their rows."""
     rows = await database.read(_executions)
-    _judge_executions(verdict, vigil, rows, answers)
+    _judge_executions(verdict, waits, rows, answers)
     _judge_journal(verdict, rows, await database.read(_journal))
     _judge_waits(verdict, await database.read(_waits), answers, answering)
     poison = {answer.text.decode() for answer in answers.ahead if answer.is_poison}
-    _same(verdict, Counter(poison), Counter(await database.read(_letters)), "dead letters")
+    same(verdict, Counter(poison), Counter(await database.read(_letters)), "dead letters")
     missed = await database.read(_near_misses)
     wrong = {answer.number for answer in answers.ahead if answer.is_wrong}
     found = {number for number, reason in missed if reason in MISMATCHES}
-    _same(verdict, Counter(wrong), Counter(found), "near misses")
+    same(verdict, Counter(wrong), Counter(found), "near misses")
     rightful = {number for both in answers.rightful.values() for number in both.values()}
     others = {number for number, reason in missed if reason not in MISMATCHES}
     verdict.expect_none(sorted(others - rightful), "near misses of another kind")
     reasons = {reason for _, reason in missed}
     verdict.expect_none(sorted(reasons - {*MISMATCHES, "DUPLICATE"}), "reasons that nothing was missed for")
     verdict.numbers["near misses"] = dict(Counter(reason for _, reason in missed))
+    return rows
 
 
-def _same(verdict: Verdict, wanted: Counter[Any], found: Counter[Any], what: str) -> None:
-    verdict.expect_none(sorted((wanted - found).elements()), f"{what} are not there")
-    verdict.expect_none(sorted((found - wanted).elements()), f"{what} should not be there")
-    verdict.numbers[what] = found.total()
-
-
-def _judge_executions(verdict: Verdict, vigil: Vigil, rows: Mapping[str, Row[Any]], answers: Answers) -> None:
+def _judge_executions(verdict: Verdict, waits: int, rows: Mapping[str, Row[Any]], answers: Answers) -> None:
     badly = [f"{row.id} {row.status} {row.error_type}" for row in rows.values() if row.status != "COMPLETED"]
     verdict.expect_none(badly, "executions did not complete")
     orders = Counter(row.given["order"] for row in rows.values())
-    verdict.expect_none([each for each in range(vigil.waits) if orders[each] != 1], "not begun once")
+    verdict.expect_none([each for each in range(waits) if orders[each] != 1], "not begun once")
     sums = {ids[0]: sum(both.values()) for ids, both in answers.rightful.items()}
     wrong = [row.id for row in rows.values() if row.context.get("sum") != sums.get(row.id)]
     verdict.expect_none(wrong, "executions went on with something else")
@@ -270,12 +266,14 @@ def _judge_waits(
 
 
 def _executions(connection: Connection) -> dict[str, Row[Any]]:
-    columns = (E.id, E.status, E.error_type, E.given, E.context, E.resumed_by)
-    return {row.id: row for row in connection.execute(select(*columns))}
+    columns = (E.id, E.status, E.error_type, E.given, E.context, E.resumed_by, E.completed_at)
+    return {row.id: row for row in connection.execute(select(*columns).where(of_workflow(KEY)))}
 
 
 def _journal(connection: Connection) -> Sequence[Row[Any]]:
-    return connection.execute(select(J.execution_id, J.node_id, J.visit, J.status)).all()
+    columns = (J.execution_id, J.node_id, J.visit, J.status)
+    wanted = select(*columns).where(J.execution_id == E.id, of_workflow(KEY))
+    return connection.execute(wanted).all()
 
 
 def _waits(connection: Connection) -> dict[Ids, Row[Any]]:
@@ -284,7 +282,8 @@ def _waits(connection: Connection) -> dict[Ids, Row[Any]]:
 
 
 def _letters(connection: Connection) -> list[str]:
-    found = connection.scalars(select(dead_letter.c.value).where(dead_letter.c.kind == "message"))
+    chosen = select(dead_letter.c.value).where(dead_letter.c.kind == "message", dead_letter.c.source == TOPIC)
+    found = connection.scalars(chosen)
     return [str(value["value"]) for value in found]
 
 

@@ -1,0 +1,111 @@
+"""What every kind of work stands on: the instances and their services, a door to ask at, and whether it is
+time to stop."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any, Protocol
+
+import httpx
+
+from muster.bus.kafka import KafkaBus
+from muster.store.database import Database, Unavailable
+from soak.samples import Tally
+from torture.instances import MusterProcess
+from torture.judge import Verdict, live
+
+PARTITIONS = 4
+CALL_SECONDS = 10.0
+MOST_TRIES = 1_200
+AGAIN = (429, 503)
+# With more than that under way nobody begins anything: what is measured is the work, not a queue.
+MOST_AT_ONCE = 300
+
+
+class Work(Protocol):
+    """One kind of work."""
+
+    async def prepare(self) -> None:
+        """Before the first of it, while all is calm."""
+
+    async def keep_on(self) -> None:
+        """Begin some, again and again, until it is over; and bring to its end what was begun."""
+
+    async def left(self) -> Sequence[str]:
+        """What has still to come of it in the end, besides executions that have not ended."""
+        ...
+
+    async def judge(self, verdict: Verdict) -> Tally:
+        """Hold what there is against what was sent."""
+        ...
+
+
+class Door:
+    """Asks some instance, and another if there is no answer, until there is one."""
+
+    def __init__(self, instances: Sequence[MusterProcess]) -> None:
+        self._instances, self._chance = instances, Random()
+        self.client = httpx.AsyncClient(
+            timeout=CALL_SECONDS, limits=httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        )
+
+    def any(self) -> str:
+        return self._chance.choice(self._instances).url
+
+    async def ask(self, method: str, path: str, body: object = None) -> Any:
+        """What it answers: whoever asks has made sure that it may be asked twice."""
+        for _ in range(MOST_TRIES):
+            with suppress(httpx.TransportError):
+                answer = await self.client.request(method, f"{self.any()}{path}", json=body)
+                if answer.status_code not in AGAIN:
+                    assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+                    return answer.json()
+            await asyncio.sleep(0.2)
+        raise AssertionError(f"{method} {path} was never answered")
+
+
+@dataclass
+class Ground:
+    instances: Sequence[MusterProcess]
+    database: Database
+    bus: KafkaBus
+    brokers: str
+    door: Door
+    seed: int
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    under_way: int = 0
+
+    def chance(self, name: str) -> Random:
+        return Random(f"{self.seed}/{name}")
+
+    async def count_what_is_under_way(self) -> None:
+        """Until cancelled."""
+        while True:
+            with suppress(Unavailable):
+                self.under_way = await live(self.database)
+            await asyncio.sleep(1.0)
+
+    async def paced(self, rate: float, clients: int, act: Callable[[int], Awaitable[None]]) -> None:
+        """`act` with the next number, about so often a second, by so many at once, until it is over."""
+        numbers = count()
+        loop = asyncio.get_running_loop()
+
+        async def go_on() -> None:
+            while not self.over.is_set():
+                began = loop.time()
+                if self.under_way < MOST_AT_ONCE:
+                    await act(next(numbers))
+                await self.rest(max(began + clients / rate - loop.time(), 0.01))
+
+        async with asyncio.TaskGroup() as everybody:
+            for _ in range(clients):
+                everybody.create_task(go_on())
+
+    async def rest(self, seconds: float) -> None:
+        """So long, or until it is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.over.wait()

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import logging
 import signal
 import sys
 from random import SystemRandom
@@ -15,6 +16,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="what goes wrong and when; else a new one")
     parser.add_argument("--every", type=float, default=4.0, help="seconds between faults")
     given = parser.parse_args()
+    logging.getLogger("muster.kafka").addHandler(logging.NullHandler())  # that brokers go is what is meant
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever is ended ends what they started
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")

@@ -23,10 +23,10 @@ from soak.commands import COMMANDS, REPLIES, Commands
 from soak.ground import PARTITIONS, Door, Ground, Work
 from soak.orders import Orders
 from soak.readers import Readers
-from soak.samples import Memory, Tally
+from soak.samples import Memory, Sample, Tally
 from soak.services import far, near, services_of
 from soak.storm import Services, Storm
-from soak.table import Stretch, table
+from soak.table import Stretch, part, table
 from soak.told import TOPIC as EVENTS
 from soak.told import Told
 from stand_ins.http_site import site
@@ -47,6 +47,7 @@ LOOK_SECONDS, MOST_LOOKS = 1.0, 180
 # The storm ends before the work does, so that some of it is begun on what is well again.
 QUIET_SECONDS = 5.0
 VERIFY_SECONDS = 120.0
+MOST_GROWTH = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +181,18 @@ async def soak(plan: Soak) -> tuple[Verdict, str]:
         await _verify_by_command(verdict, nursery, folder, url)
         await end_all(verdict, instances)
         count_logs(verdict, instances)
+        verdict.expect_none(grown(stretch, memory.eldest), "instances that have grown")
         memories = {"the instance never ended": memory.eldest, "the others": memory.others}
         faults = {str(fault): times for fault, times in sorted(storm.given.items())}
         return verdict, table(stretch, tallies, memories, faults)
+
+
+def grown(stretch: Stretch, memory: Sequence[Sample]) -> list[str]:
+    """Whether an instance that works on has more in memory in the last third than it takes to warm up."""
+    first, last = (part(each, 0.5) for each in (stretch.first_third(memory), stretch.last_third(memory)))
+    if first is None or last is None or last <= first * MOST_GROWTH:
+        return []
+    return [f"from {first:.0f} to {last:.0f} MiB"]
 
 
 def _instances(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from soak.samples import Sample, Tally
 
 HEAD = ("work", "sent", "done", "/s", "p50", "p99", "p50", "p99")
-WIDTHS = (30, 8, 8, 8, 9, 9, 9, 9)
+WIDTHS = (38, 8, 8, 8, 9, 9, 9, 9)
 
 
 @dataclass(frozen=True, slots=True)

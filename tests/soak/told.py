@@ -127,7 +127,8 @@ class Told:
         return Tally("ingest of events", len(self._sent), len(seen), samples)
 
     async def _judge_misses(self, verdict: Verdict) -> None:
-        """Fired once is what never came, with one alert that is open; whatever else was late has come."""
+        """Fired is what never came, with an alert that is open. What came late without having been missed has
+        an alert of its own; that of a miss whose event came after all has resolved by itself."""
         rows = await self._all(
             select(workflow_run.c.correlation_key, X.status).join_from(
                 expectation, workflow_run, workflow_run.c.id == X.workflow_run_id
@@ -135,9 +136,15 @@ class Told:
         )
         missed = Counter(row.correlation_key for row in rows if row.status != "cleared")
         same(verdict, Counter(self._silent), missed, "misses")
-        alerts = await self._all(select(A.correlation_key, A.count, A.state))
-        is_open = Counter(row.correlation_key for row in alerts if row.state == "open")
-        same(verdict, Counter(self._silent), is_open, "open alerts")
+        alerts = await self._all(select(A.correlation_key, A.count, A.state, A.reason))
+        is_open = Counter(row.correlation_key for row in alerts if _is_open(row, "EXPECTED_MISSED"))
+        same(verdict, Counter(self._silent), is_open, "alerts of what is missing")
+        runs = select(workflow_run.c.correlation_key).join_from(
+            event_occurrence, workflow_run, workflow_run.c.id == event_occurrence.c.workflow_run_id
+        )
+        late = await self._all(runs.where(event_occurrence.c.counted_late))
+        told = Counter(row.correlation_key for row in alerts if _is_open(row, "SLA_MISSED"))
+        same(verdict, Counter(row.correlation_key for row in late), told, "alerts of what was late")
         twice = [row.correlation_key for row in alerts if row.count != 1]
         verdict.expect_none(twice, "alerts were triggered twice")
 
@@ -156,6 +163,10 @@ class Told:
 
     async def _all(self, chosen: Any) -> Sequence[Any]:
         return await self._ground.database.read(lambda connection: connection.execute(chosen).all())
+
+
+def _is_open(row: Any, reason: str) -> bool:
+    return bool(row.state == "open" and row.reason == reason)
 
 
 def _event(key: str, what: str) -> dict[str, Any]:

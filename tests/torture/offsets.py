@@ -23,7 +23,7 @@ STRATEGY = {"partition.assignment.strategy": "cooperative-sticky", "session.time
 
 
 async def make_topic(brokers: str, topic: str, partitions: int) -> None:
-    admin = AdminClient({"bootstrap.servers": brokers})
+    admin = AdminClient({"bootstrap.servers": brokers, **SILENT})
     made = admin.create_topics([NewTopic(topic, partitions, 1)])
     await asyncio.to_thread(made[topic].result)
 

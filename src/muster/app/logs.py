@@ -15,6 +15,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from muster.api.frame import Access, logged
 from muster.api.tracing import RequestIds, current
 from muster.app.settings import LogSettings
+from muster.bus.kafka_log import Repeats
 from muster.store.address import masked
 
 _SECRET_NAMES = re.compile(r"password|passwd|secret|token|authorization|api[-_]?key|cookie", re.IGNORECASE)
@@ -53,6 +54,7 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> Acces
     root.setLevel(settings.level.upper())
     for noisy in ("httpx", "httpcore", "asyncio", "alembic", "sqlalchemy", "uvicorn"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+    logging.getLogger("muster.kafka").filters[:] = [Repeats()]
     plain = _is_text(settings, stream) or not root.isEnabledFor(logging.INFO)
     return logged if plain else AccessLines(handler)
 

@@ -8,7 +8,7 @@ import pytest
 
 from soak.soak import Soak, soak
 
-SECONDS = float(os.environ.get("SOAK_SECONDS", "150"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", "120"))
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Waits: executions that go on once both of their events have come, over a callback and by a message."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -32,14 +33,19 @@ class Waits:
         await self._ground.door.ask("POST", "/api/workflow", workflow())
 
     async def keep_on(self) -> None:
-        """Some at a time: they are begun, wait, and are answered."""
-        while not self._ground.over.is_set():
-            wanted = range(self._begun, self._begun + TOGETHER)
-            await start_all(KEY, wanted, self._ground.instances)
-            self._begun += TOGETHER
-            fresh = await until(self._new_waits, every=0.3)
-            await self._answering.answer_all(self._answers.prepare(sorted(fresh)))
-            await self._ground.rest(PAUSE)
+        """Some at a time: they are begun, wait, and are answered while others are begun."""
+        async with asyncio.TaskGroup() as answering:
+            while not self._ground.over.is_set():
+                if self._ground.has_room(KEY):
+                    fresh = self._answers.prepare(await self._begin_some())
+                    answering.create_task(self._answering.answer_all(fresh))
+                await self._ground.rest(PAUSE)
+
+    async def _begin_some(self) -> list[Ids]:
+        wanted = range(self._begun, self._begun + TOGETHER)
+        await start_all(KEY, wanted, self._ground.instances)
+        self._begun += TOGETHER
+        return sorted(await until(self._new_waits, every=0.3))
 
     async def _new_waits(self) -> list[Ids] | None:
         """Those that nobody has answered yet, once all that were begun wait."""

@@ -58,7 +58,7 @@ class Commands:
         await self._ground.door.ask("POST", "/api/workflow", WORKFLOW)
 
     async def keep_on(self) -> None:
-        await self._ground.paced(RATE, CLIENTS, self._send)
+        await self._ground.paced(RATE, CLIENTS, self._send, KEY)
 
     async def _send(self, order: int) -> None:
         body = {

@@ -27,9 +27,9 @@ class Fault(StrEnum):
 # How often each comes in a round.
 ROUND = {
     **dict.fromkeys(Fault, 1),
-    Fault.KILL: 4,
-    Fault.FREEZE: 2,
-    Fault.END: 3,
+    Fault.KILL: 5,
+    Fault.FREEZE: 4,
+    Fault.END: 4,
     Fault.REDIS_FLUSH: 2,
 }
 SECONDS = {

@@ -2,7 +2,7 @@
 time to stop."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,19 +10,21 @@ from random import Random
 from typing import Any, Protocol
 
 import httpx
+from sqlalchemy import Connection, func, select
 
 from muster.bus.kafka import KafkaBus
 from muster.store.database import Database, Unavailable
+from muster.store.tables import workflow, workflow_execution
 from soak.samples import Tally
 from torture.instances import MusterProcess
-from torture.judge import Verdict, live
+from torture.judge import ENDED, Verdict
 
 PARTITIONS = 4
 CALL_SECONDS = 10.0
 MOST_TRIES = 1_200
 AGAIN = (429, 503)
-# With more than that under way nobody begins anything: what is measured is the work, not a queue.
-MOST_AT_ONCE = 300
+# With more than that of a workflow under way nobody begins another: work is measured, and no queue.
+MOST_AT_ONCE = 100
 
 
 class Work(Protocol):
@@ -76,7 +78,7 @@ class Ground:
     door: Door
     seed: int
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    under_way: int = 0
+    under_way: Mapping[str, int] = field(default_factory=dict)
 
     def chance(self, name: str) -> Random:
         return Random(f"{self.seed}/{name}")
@@ -85,18 +87,24 @@ class Ground:
         """Until cancelled."""
         while True:
             with suppress(Unavailable):
-                self.under_way = await live(self.database)
+                self.under_way = await self.database.read(_live)
             await asyncio.sleep(1.0)
 
-    async def paced(self, rate: float, clients: int, act: Callable[[int], Awaitable[None]]) -> None:
-        """`act` with the next number, about so often a second, by so many at once, until it is over."""
+    def has_room(self, workflow: str) -> bool:
+        return self.under_way.get(workflow, 0) < MOST_AT_ONCE
+
+    async def paced(
+        self, rate: float, clients: int, act: Callable[[int], Awaitable[None]], workflow: str = ""
+    ) -> None:
+        """`act` with the next number, about so often a second, by so many at once, until it is over, as long
+        as its workflow has not too many under way."""
         numbers = count()
         loop = asyncio.get_running_loop()
 
         async def go_on() -> None:
             while not self.over.is_set():
                 began = loop.time()
-                if self.under_way < MOST_AT_ONCE:
+                if self.has_room(workflow):
                     await act(next(numbers))
                 await self.rest(max(began + clients / rate - loop.time(), 0.01))
 
@@ -109,3 +117,13 @@ class Ground:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.over.wait()
+
+
+def _live(connection: Connection) -> dict[str, int]:
+    """How many executions of each workflow have not ended."""
+    joined = workflow_execution.join(workflow, workflow.c.id == workflow_execution.c.workflow_id)
+    chosen = select(workflow.c.key, func.count()).select_from(joined)
+    rows = connection.execute(
+        chosen.where(workflow_execution.c.status.not_in(ENDED)).group_by(workflow.c.key)
+    )
+    return {row[0]: row[1] for row in rows}

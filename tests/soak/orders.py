@@ -33,7 +33,7 @@ class Orders:
         await self._ground.door.ask("POST", "/api/workflow/triggers", TRIGGER)
 
     async def keep_on(self) -> None:
-        await self._ground.paced(RATE, CLIENTS, self._send)
+        await self._ground.paced(RATE, CLIENTS, self._send, KEY)
 
     async def _send(self, order: int) -> None:
         body = {"order": order, "sentAt": time.time()}

@@ -183,7 +183,7 @@ async def soak(plan: Soak) -> tuple[Verdict, str]:
         count_logs(verdict, instances)
         verdict.expect_none(grown(stretch, memory.eldest), "instances that have grown")
         memories = {"the instance never ended": memory.eldest, "the others": memory.others}
-        faults = {str(fault): times for fault, times in sorted(storm.given.items())}
+        faults = {str(fault): (times, storm.lasted[fault]) for fault, times in sorted(storm.given.items())}
         return verdict, table(stretch, tallies, memories, faults)
 
 

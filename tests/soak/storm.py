@@ -34,12 +34,13 @@ class Services:
 
 @dataclass
 class Storm:
-    """`given` is how often each fault was. Faults of different parts overlap; those of one wait for each
-    other."""
+    """`given` is how often each fault was, and `lasted` for how many seconds in all, with the time that it
+    takes to start anew. Faults of different parts overlap; those of one wait for each other."""
 
     services: Services
     chaos: Chaos
     given: Counter[Fault] = field(default_factory=Counter)
+    lasted: Counter[Fault] = field(default_factory=Counter)
     _in_turn: dict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def rage(self, seed: int, instances: int, lease: float, every: float, seconds: float) -> None:
@@ -59,15 +60,21 @@ class Storm:
             await self._strike(trouble)
             return
         async with self._in_turn[_part(trouble.fault)]:
-            self.given[trouble.fault] += 1
+            began = asyncio.get_running_loop().time()
             await self._break(trouble)
+            self._note(trouble.fault, asyncio.get_running_loop().time() - began)
+
+    def _note(self, fault: Fault, seconds: float, times: int = 1) -> None:
+        self.given[fault] += times
+        self.lasted[fault] += round(seconds * times)
 
     async def _strike(self, trouble: Trouble) -> None:
         blow = BLOWS[trouble.fault]
         before = self.chaos.struck[blow]
         await self.chaos.strike(Strike(trouble.at, blow, trouble.target, trouble.seconds))
         # An instance that is not up yet, or frozen, is spared.
-        self.given[trouble.fault] += self.chaos.struck[blow] - before
+        lasts = trouble.seconds if trouble.fault is Fault.FREEZE else 0.0
+        self._note(trouble.fault, lasts, self.chaos.struck[blow] - before)
 
     async def _break(self, trouble: Trouble) -> None:
         services, seconds = self.services, trouble.seconds

@@ -31,15 +31,16 @@ def table(
     stretch: Stretch,
     works: Sequence[Tally],
     memory: Mapping[str, Sequence[Sample]],
-    faults: Mapping[str, int],
+    faults: Mapping[str, tuple[int, int]],
 ) -> str:
-    """Seconds to the end of each work and MiB, in the first third of the time and in the last."""
+    """Seconds to the end of each work and MiB, in the first third of the time and in the last; of each fault,
+    how often it was, and for how many seconds in all."""
     rows = [_row("", "", "", "", "first", "third", "last", "third"), _row(*HEAD), _rule()]
     rows += [_row(*_work(stretch, each)) for each in works]
     rows += [_rule(), _row("memory, MiB", "", "", "", "p50", "most", "p50", "most")]
     rows += [_row(name, "", "", "", *_thirds(stretch, each, 1.0, "0f")) for name, each in memory.items()]
-    rows += [_rule(), _row("faults", "given", *[""] * 6)]
-    rows += [_row(name, str(times), *[""] * 6) for name, times in faults.items()]
+    rows += [_rule(), _row("faults", "given", "seconds", *[""] * 5)]
+    rows += [_row(name, str(times), str(seconds), *[""] * 5) for name, (times, seconds) in faults.items()]
     return "\n".join(rows)
 
 

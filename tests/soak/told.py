@@ -25,7 +25,7 @@ from soak.samples import Sample, Tally
 from torture.judge import Verdict, same
 
 TOPIC = "events.raw"
-RATE, CLIENTS, TOGETHER = 3.0, 3, 10
+RATE, CLIENTS, TOGETHER = 3.0, 8, 10
 SILENT, REPEATED, POISONED = 0.02, 0.05, 0.1
 SOURCE = "soak"
 LATENCY = timedelta(seconds=20)

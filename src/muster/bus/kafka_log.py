@@ -7,7 +7,7 @@ from threading import Lock
 # What every client of this process tells for itself, though it is the same, and how long each of them took.
 _WHO = re.compile(r"^\[thrd:[^\]]*\]: ")
 _WHICH = re.compile(r"/(?:bootstrap|\d+)(?=[:\s]|$)")
-_LENGTH = re.compile(r"\d+ ?ms|\(after [^)]*\)")
+_LENGTH = re.compile(r"\(after .*|\d+ ?ms")
 EVERY = 60.0
 MOST = 1_000
 

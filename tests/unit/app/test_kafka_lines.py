@@ -34,6 +34,8 @@ def test_what_every_client_says_again_and_again_is_told_once() -> None:
     assert told.filter(refused())
     assert not told.filter(refused(ms=3))
     assert not told.filter(refused("i#consumer-7", broker="1", at=1001.0))
+    again = REFUSED.format(ms="0").removesuffix(")") + ", 1 identical error(s) suppressed)"
+    assert not told.filter(line(f"[thrd:127.0.0.1:9092/1]: 127.0.0.1:9092/1: {again}"))
 
 
 def test_after_a_while_it_is_told_again_with_how_much_was_left_out() -> None:

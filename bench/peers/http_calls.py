@@ -40,7 +40,7 @@ def free_port() -> int:
 
 
 async def until_ready(port: int) -> None:
-    for _ in range(300):
+    for _ in range(1200):
         try:
             await connect(port)
         except OSError:

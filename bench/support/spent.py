@@ -14,10 +14,10 @@ async def spent_by_server(database: Database) -> float:
         return 0.0
     chosen = text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
     pids = await database.read(lambda connection: connection.scalars(chosen).all())
-    return sum(map(_spent_by, pids)) / os.sysconf("SC_CLK_TCK")
+    return sum(map(spent_by, pids)) / os.sysconf("SC_CLK_TCK")
 
 
-def _spent_by(pid: int) -> int:
+def spent_by(pid: int) -> int:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

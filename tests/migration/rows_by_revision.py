@@ -618,11 +618,14 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
 
 
 def put_rows(connection: Connection, revision: str) -> None:
-    quote = connection.dialect.identifier_preparer.quote
     for table, row in ROWS[revision]:
-        names = ", ".join(quote(name) for name in row)
-        values = ", ".join(_literal(value) for value in row.values())
-        connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"))
+        put_row(connection, table, row)
+
+
+def put_row(connection: Connection, table: str, row: dict[str, object]) -> None:
+    names = ", ".join(connection.dialect.identifier_preparer.quote(name) for name in row)
+    values = ", ".join(_literal(value) for value in row.values())
+    connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"))
 
 
 def count_rows(connection: Connection, revision: str) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from muster.app.storage import CannotOpen
 from muster.engine.control import Start
 from muster.model.access import Caller, How, Role
 from own_pgbouncer import own_pgbouncer
-from polling import until
+from polling import poll, until
+from servers import Server
 
 pytestmark = pytest.mark.postgres
 
@@ -81,3 +83,80 @@ async def test_whoever_does_not_say_that_there_is_a_pooler_is_told_so(url: str, 
     with pytest.raises(CannotOpen, match=r"database\.pooled"):
         async with opened(settings):
             pass
+
+
+WAITING = {
+    "workflow": {
+        "key": "waiting",
+        "name": "Waiting",
+        "nodes": [
+            {
+                "id": "wait",
+                "type": "wait_events",
+                "config": {
+                    "events": [
+                        {"name": "called", "source": "callback"},
+                        {"name": "told", "source": "kafka", "topic": "answers"},
+                    ],
+                    "timeout": 3600,
+                },
+            },
+            {"id": "after", "type": "TRANSFORM", "config": setting("sum", "#{called.n + told.n}")},
+        ],
+    }
+}
+ORDERS = {
+    "key": "orders",
+    "graph": {
+        "nodes": [
+            {"key": "ordered", "eventType": "ORDERED", "start": True},
+            {"key": "paid", "eventType": "PAID", "terminal": True},
+        ],
+        "edges": [{"from": "ordered", "to": "paid", "maxLatencySec": 3600}],
+    },
+}
+
+
+def call(server: Server, method: str, path: str, body: object = None) -> Any:
+    status, found = server.call(method, path, body)
+    assert status < 300, found
+    return found
+
+
+async def test_waits_messages_and_watched_events_work_behind_a_pooler(url: str, tmp_path: Path) -> None:
+    """With one server: what one of its connections did is there for the others."""
+    server = Server(tmp_path)
+    server.settings = {"DB_URL": url, "MUSTER_DATABASE_POOLED": "true"}
+    try:
+        await asyncio.to_thread(server.start)
+        await asyncio.to_thread(use, server)
+    finally:
+        server.clean_up()
+
+
+def use(server: Server) -> None:
+    call(server, "POST", "/api/workflow", WAITING)
+    begun = [call(server, "POST", "/api/workflow/execute", {"key": "waiting"}) for _ in range(5)]
+    for place, each in enumerate(begun):
+        execution = each["executionId"]
+        [wait] = poll(lambda: call(server, "GET", f"/api/waits?execution={execution}")["items"])  # noqa: B023
+        ids = {"execution_id": execution, "correlation_id": wait["correlationId"]}
+        call(server, "POST", "/api/internal/callbacks/external-service", {**ids, "n": place})
+        message = {"value": {**ids, "n": 100}}
+        call(server, "POST", "/api/messages/answers", message)
+    for place, each in enumerate(begun):
+        path = f"/api/workflow/executions/{each['executionId']}"
+        poll(lambda: call(server, "GET", path)["status"] == "COMPLETED")  # noqa: B023
+        assert call(server, "GET", path)["context"]["sum"] == 100 + place
+
+    call(server, "POST", "/workflows", ORDERS)
+    at = datetime.now(UTC).isoformat()
+    events = [
+        {"eventId": f"{type_}-{key}", "sourceSystem": "shop", "eventType": type_, "eventTime": at}
+        | {"correlationKey": str(key)}
+        for key in range(20)
+        for type_ in ("ORDERED", "PAID")
+    ]
+    first, again = (call(server, "POST", "/ingest", events)["results"] for _ in range(2))
+    assert {each["duplicate"] for each in first} == {False}
+    assert {each["duplicate"] for each in again} == {True}

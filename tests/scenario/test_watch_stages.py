@@ -194,18 +194,30 @@ async def test_events_come_by_kafka_and_what_is_none_goes_to_its_own_topic(
 
         body = [{"key": each["correlationKey"], "value": each} for each in events()]
 
+        large = {**event("TRADE_INGEST", "TR9"), "payload": {"text": "x" * 300_000}}
+        wide = {**event("TRADE_INGEST", "TR9"), "group": {"book": "x" * 5_000}}
+        bad = [{"eventType": "X"}, large, wide, "no object"]
+
         async def published() -> bool:
             # The topic is made by the house, which takes a moment.
-            bad = {"key": "k", "value": {"eventType": "X"}}
-            answer = await client.post(f"/api/messages/{named['events.raw']}", json=[*body, bad])
+            messages = [*body, *({"key": "k", "value": each} for each in bad)]
+            answer = await client.post(f"/api/messages/{named['events.raw']}", json=messages)
             return answer.status_code == 202
 
         await until(published, every=0.2)
         database = open_database(None, data_dir=settings.data_dir)
         await comes_to_the_same(database)
-        [letter] = await heard(settings.kafka, [named["events.dlq"]], 1)
-        assert json.loads(letter.value or b"") == {"eventType": "X"}
-        assert b"correlationKey" in (letter.header("X-Error-Message") or b"")
+        letters = await heard(settings.kafka, [named["events.dlq"]], len(bad))
+        assert [json.loads(each.value or b"") for each in letters] == bad
+        assert [(each.header("X-Error-Type") or b"").decode() for each in letters] == [
+            "INVALID_EVENT",
+            "TOO_LARGE",
+            "TOO_LARGE",
+            "INVALID_EVENT",
+        ]
+        reasons = [(each.header("X-Error-Message") or b"").decode() for each in letters]
+        for reason, told in zip(reasons, ("correlationKey", "payload", "group", "object"), strict=True):
+            assert told in reason
         await database.close()
 
 

@@ -62,6 +62,16 @@ def test_a_file_is_sent_once_and_what_is_wrong_is_told_by_its_line(server: Serve
     assert ingested(server, file)[1]["duplicates"] == 2_500
 
 
+def test_a_line_for_which_its_list_would_be_refused_is_told_by_itself(server: Server, tmp_path: Path) -> None:
+    events: list[object] = [{**EVENT, "correlationKey": f"b{n}", "eventId": f"b{n}"} for n in range(40)]
+    beyond = {**EVENT, "correlationKey": "b-beyond", "eventId": "beyond", "payload": {"n": 10**40}}
+    file = written(tmp_path / "beyond.ndjson", *events[:20], beyond, *events[20:])
+    code, told, problems = ingested(server, file)
+    assert (code, told) == (1, {"taken": 40, "duplicates": 0, "rejected": 1, "lines": 41})
+    assert "line 21: " in problems
+    assert "is not a number that can be kept" in problems
+
+
 def test_what_was_stopped_goes_on_where_it_was(server: Server, tmp_path: Path) -> None:
     events = [{**EVENT, "correlationKey": f"s{n}", "eventId": f"stopped-{n}"} for n in range(1_500)]
     file = written(tmp_path / "stopped.ndjson", *events)

@@ -24,6 +24,8 @@ LENGTHS: Mapping[Grain, timedelta] = {
 }
 COARSEST_FIRST = tuple(LENGTHS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# After it no day begins that can be told.
+_LAST = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ def bucket(moment: datetime, grain: Grain = Grain.MINUTE) -> datetime:
 
 def spans(start: datetime | None, end: datetime | None) -> Sequence[Span]:
     """What covers the minutes from `start`'s on, before `end`'s: every minute once, and in few buckets."""
-    return _cover(None if start is None else bucket(start), None if end is None else bucket(end))
+    first, last = (None if each is None else bucket(min(each, _LAST)) for each in (start, end))
+    return _cover(first, last)
 
 
 def _cover(

@@ -58,3 +58,9 @@ def test_all_that_was_before_is_days_then_hours_then_minutes() -> None:
         Span(Grain.HOUR, at("2020-01-02T00:00:00"), at("2020-01-02T01:00:00")),
         Span(Grain.MINUTE, at("2020-01-02T01:00:00"), at("2020-01-02T01:02:00")),
     ]
+
+
+def test_the_last_of_all_moments_has_its_buckets_too() -> None:
+    last = datetime.max.replace(tzinfo=UTC)
+    assert all(span.start is None or span.start <= last for span in spans(last, None))
+    assert spans(None, last)

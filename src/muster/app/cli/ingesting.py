@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import orjson
 import typer
@@ -28,7 +28,10 @@ AT_ONCE = 2
 MOST_TOLD = 20
 NAMED_BY = 65_536
 LATER = (429, 503)
+REFUSED = (400, 413)
 TRIES = 30
+# The number of a line, and what became of its event.
+Result = tuple[int, dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -53,6 +56,13 @@ class Part:
 
     def has_room(self, event: bytes) -> bool:
         return len(self.events) < MOST_EVENTS and self.size + len(event) <= MOST_BYTES
+
+    def halves(self) -> "tuple[Part, Part]":
+        middle = len(self.events) // 2
+        return (
+            Part(self.lines[:middle], self.events[:middle]),
+            Part(self.lines[middle:], self.events[middle:]),
+        )
 
     def add(self, line: int, event: bytes) -> None:
         self.lines.append(line)
@@ -152,31 +162,18 @@ def _reject(sent: Sent, line: int, reason: str) -> None:
 def _sent(client: "httpx.Client", windows: Iterator[Window], sent: Sent) -> Iterator[Window]:
     """Send window after window; while one is under way the next is read."""
     with ThreadPoolExecutor(AT_ONCE) as senders:
-        last: tuple[Window, list[tuple[Part, Future[httpx.Response]]]] | None = None
+        last: tuple[Window, list[Future[list[Result]]]] | None = None
         for window in windows:
             if last is not None:
                 yield _settled(*last, sent)
-            full = [part for part in window.parts if part.events]
-            last = window, [(part, senders.submit(_post, client, part)) for part in full]
+            last = window, [senders.submit(_post, client, part) for part in window.parts if part.events]
         if last is not None:
             yield _settled(*last, sent)
 
 
-def _post(client: "httpx.Client", part: Part) -> "httpx.Response":
-    body, headers = b"[%s]" % b",".join(part.events), {"Content-Type": "application/json"}
-    for attempt in range(TRIES):
-        answer = client.post("/ingest", content=body, headers=headers)
-        if answer.status_code not in LATER or attempt == TRIES - 1:
-            break
-        time.sleep(min(float(answer.headers.get("Retry-After", 1)), 10.0))
-    return answer
-
-
-def _settled(window: Window, posted: "list[tuple[Part, Future[httpx.Response]]]", sent: Sent) -> Window:
-    for part, answering in posted:
-        answer = answering.result()
-        check_answer(answer)
-        for line, result in zip(part.lines, orjson.loads(answer.content)["results"], strict=True):
+def _settled(window: Window, posted: "list[Future[list[Result]]]", sent: Sent) -> Window:
+    for results in posted:
+        for line, result in results.result():
             if "error" in result:
                 _reject(sent, line, result["error"]["detail"])
             elif result["duplicate"]:
@@ -184,6 +181,28 @@ def _settled(window: Window, posted: "list[tuple[Part, Future[httpx.Response]]]"
             else:
                 sent.taken += 1
     return window
+
+
+def _post(client: "httpx.Client", part: Part) -> "list[Result]":
+    """What becomes of each event. Where a list is refused as a whole for what one of them holds, that one is
+    found by halves; they go one after the other, so that the events of a key keep their order."""
+    answer = _answer(client, part)
+    if answer.status_code in REFUSED:
+        if len(part.events) > 1:
+            return [each for half in part.halves() for each in _post(client, half)]
+        return [(part.lines[0], {"error": orjson.loads(answer.content)})]
+    check_answer(answer)
+    return list(zip(part.lines, orjson.loads(answer.content)["results"], strict=True))
+
+
+def _answer(client: "httpx.Client", part: Part) -> "httpx.Response":
+    body, headers = b"[%s]" % b",".join(part.events), {"Content-Type": "application/json"}
+    for attempt in range(TRIES):
+        answer = client.post("/ingest", content=body, headers=headers)
+        if answer.status_code not in LATER or attempt == TRIES - 1:
+            break
+        time.sleep(min(float(answer.headers.get("Retry-After", 1)), 10.0))
+    return answer
 
 
 @contextlib.contextmanager

@@ -141,6 +141,9 @@ async def test_alerts_are_filtered_and_acted_on_in_bulk(client: Client) -> None:
     done = (await client.post("/alerts/bulk", json={"action": "ack", "ids": [*ids, 999_999]})).json()
     assert (done["done"], done["refused"]) == (1, 3)
     assert {result["state"] for result in done["results"]} == {"ack", None}
+    past = {"action": "suppress", "ids": ids, "until": "2020-01-01T00:00:00Z"}
+    refused = await client.post("/alerts/bulk", json=past)
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/until")
     neither = await client.post("/alerts/bulk", json={"action": "ack"})
     assert (neither.status_code, neither.json()["errors"][0]["pointer"]) == (422, "/filter")
 

@@ -1,6 +1,7 @@
 """Alerts and incidents: looked at, and dealt with."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -101,6 +102,7 @@ async def act_on_alerts(request: Request, caller: Operator, parts: Given) -> Res
         raise wrong("/filter", "Either `filter` or `ids` says which alerts are meant.")
     if body.until is not None and body.action is not AlertAction.SUPPRESS:
         raise wrong("/until", "`until` goes with `suppress` alone.")
+    _check_future(body.until, parts)
     act = Act(body.action, caller.name, body.reason, body.until)
     more = False
     if body.ids is not None:
@@ -145,11 +147,15 @@ async def ack_alert(id: Id, request: Request, caller: Operator, parts: Given) ->
     return await _acted(id, AlertAction.ACK, request, caller, parts)
 
 
+def _check_future(until: datetime | None, parts: Parts) -> None:
+    if until is not None and until <= parts.clock.now():
+        raise wrong("/until", "`until` is past already.")
+
+
 @_action("suppress", "Hear no more of it, for a time or for good", Suppress)
 async def suppress_alert(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
     body = await read_optional_body(request, Suppress, parts.body_limit)
-    if body.until is not None and body.until <= parts.clock.now():
-        raise wrong("/until", "`until` is past already.")
+    _check_future(body.until, parts)
     act = Act(AlertAction.SUPPRESS, caller.name, body.reason, body.until)
     return answer(AlertRow.model_validate(await parts.watched.alerts.act(id, act, caller)))
 

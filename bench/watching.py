@@ -87,10 +87,12 @@ AT_ONCE = 3  # batches that are under way
 
 
 def events(count: int, width: int, prefix: str = "o") -> Iterator[Event]:
-    """Keys in waves: all of a wave are ordered, then all are paid, and so on."""
+    """Keys in waves: all of a wave are ordered, then all are paid, and so on; each in a batch, which comes at
+    one moment."""
     at = datetime.now(UTC)
     for wave in range(0, count, width * len(TYPES)):
         for type_ in TYPES:
+            at += timedelta(microseconds=1)
             for place in range(width):
                 key = f"{prefix}-{wave + place}"
                 yield Event(

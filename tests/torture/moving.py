@@ -300,7 +300,20 @@ def _judge_lateness(
         "delays resumed": len(rested),
         "seconds late: half, p99, most": _parts(late),
         "seconds from a lease's end to its takeover": _parts(waited),
+        **_by_takeovers(taken),
         "later than takeovers explain": len(too_late),
+    }
+
+
+def _by_takeovers(taken: Sequence[Row[Any]]) -> dict[str, str]:
+    """The same apart for each time that one was taken over in a row: suspects wait for their turn."""
+    waited: dict[int, list[float]] = defaultdict(list)
+    for row in taken:
+        if row.was_owner is not None:
+            waited[row.takeovers].append(float(row.waited))
+    return {
+        f"  of {len(found):,}, at takeover {takeovers} in a row": _parts(sorted(found))
+        for takeovers, found in sorted(waited.items())
     }
 
 

@@ -215,10 +215,8 @@ class CachedContexts:
     async def _renew_locks(self) -> None:
         """All that are held at once, however many: no lock is to run out while others are renewed."""
         mine = [each for each in self._held if each in self._driven]
-        answers = mine and await self._ask(partial(self._locks.renew, mine))
-        lost = [
-            each for each, is_mine in zip(mine, answers or [True] * len(mine), strict=True) if not is_mine
-        ]
+        answers = (await self._ask(partial(self._locks.renew, mine)) if mine else None) or [True] * len(mine)
+        lost = [each for each, is_mine in zip(mine, answers, strict=True) if not is_mine]
         if lost := [each for each in lost if each in self._driven]:
             _drop(self._held, lost)
             self._observer.counted("lock_lost", len(lost))

@@ -217,6 +217,23 @@ async def test_a_reply_that_says_so_is_an_error(house: Commanding) -> None:
     assert house.counted.statuses == ["error"]
 
 
+async def test_an_error_that_is_not_explained_is_one_and_says_so(house: Commanding) -> None:
+    execution = await house.command()
+    await house.publish(execution)
+    await house.reply(execution, {}, ("X-Error-Message", " "))
+    await house.settle()
+    assert (await house.row(execution))["error_message"] == "the reply is an error, and does not say why"
+
+
+async def test_a_correlation_id_may_come_back_in_capitals(house: Commanding) -> None:
+    execution = await house.command()
+    await house.publish(execution)
+    correlation = (await house.the_command(execution)).correlation_id
+    assert await house.deliver({"exportId": 4}, (CORRELATION_ID, correlation.upper())) == []
+    await house.settle()
+    assert (await house.context(execution))["exportId"] == 4
+
+
 async def test_a_reply_for_which_the_condition_holds_is_an_error(house: Commanding) -> None:
     when = "#{reply.status == 'FAILED' && entity == 'orders'}"
     execution = await house.command(errorWhen=when, dlq={"topic": DLQ, "onError": True})

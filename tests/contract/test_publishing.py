@@ -9,11 +9,14 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from muster.engine.bus import BusAway
-from muster.engine.outbox import OutgoingMessage, Stream
+from muster.engine.outbox import MessageStatus, OutgoingMessage, Stream, WantedMessages
 from muster.engine.publishing import Broken, Overtaken
 from muster.engine.stream_publisher import StreamPublisher
+from muster.model.stored import Page
+from muster.store.bus_log import MOST_BYTES
 from muster.store.database import Database
-from muster.store.outbox import add_messages, old_published
+from muster.store.outbox import OldPublished, add_messages
+from muster.store.outbox_draining import StreamDraining
 from muster.store.outbox_lists import OutboxLists
 from muster.store.tables import dead_letter, outbox_message, outbox_stream
 from outbox_house import Log, OutboxHouse
@@ -184,10 +187,30 @@ async def test_published_messages_go_after_a_while_and_others_stay(house: Outbox
     await house.write(2)
     await house.publisher("a").work()
     await house.write(1)
-    assert await old_published(house.database, timedelta(days=1)).forget_expired(10) == 0
-    assert await old_published(house.database, timedelta(days=-1)).forget_expired(10) == 2
+    assert await OldPublished(house.database, timedelta(days=1)).forget_expired(10) == 0
+    assert await OldPublished(house.database, timedelta(days=-1)).forget_expired(10) == 2
     await house.publisher("a").work()
     assert log.values == house.expected(), "whoever takes over does not miss those that are gone"
+
+
+async def test_what_the_embedded_bus_has_is_published_by_no_other_and_goes_with_the_rest(
+    house: OutboxHouse, log: Log
+) -> None:
+    await house.write(2)
+    await house.write_value(b"x" * (MOST_BYTES + 1))
+    embedded = StreamDraining(Stream.EXECUTIONS, house.database, lambda topics: None, house.heard, 10)
+    await embedded.work()
+    assert len(house.heard.reasons) == 1
+    await house.write(1)
+    states = await OutboxLists(house.database).streams()
+    assert [state.pending for state in states] == [1, 0]
+    await house.publisher("a").work()
+    assert log.values == [b"2"], "from now on there is a bus"
+    waiting, _ = await OutboxLists(house.database).list(
+        None, WantedMessages(status=MessageStatus.PENDING), Page(10)
+    )
+    assert waiting == []
+    assert await OldPublished(house.database, timedelta(days=-1)).forget_expired(10) == 4
 
 
 async def test_several_who_come_at_once_publish_everything_once(house: OutboxHouse, log: Log) -> None:

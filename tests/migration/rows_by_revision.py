@@ -614,6 +614,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
             },
         ),
     ],
+    "0038_marked_in_place": [],
 }
 
 

@@ -26,7 +26,7 @@ from muster.store.database import CommitUnknown, Unavailable
 from muster.store.expired import ExpiredRows
 from muster.store.near_misses import old_near_misses
 from muster.store.old_executions import OldExecutions
-from muster.store.outbox import old_published
+from muster.store.outbox import OldPublished
 from muster.store.schedules import ScheduleRepository
 from muster.store.tables import idempotency_key, node_dedupe
 
@@ -70,7 +70,7 @@ def housekeeping(ground: Ground) -> Loop:
     kept: list[Expiring] = [
         *(ExpiredRows(database, columns.hash, columns.expires_at) for columns in keys),
         old_near_misses(database),
-        old_published(database, published),
+        OldPublished(database, published),
     ]
     if ground.settings.engine.retention_days:
         kept.append(OldExecutions(database, timedelta(days=ground.settings.engine.retention_days)))

@@ -21,6 +21,7 @@ from muster.nodes.resolved import BadParameter
 
 UNPARSABLE, UNMATCHED = "UNPARSABLE", "UNMATCHED"
 NO_CORRELATION, VIOLATION = "NO_CORRELATION_ID", "SCHEMA_VIOLATION"
+UNEXPLAINED = "the reply is an error, and does not say why"
 # Clocks of producers and brokers are not ours.
 CLOCKS_APART = timedelta(minutes=5)
 
@@ -182,13 +183,13 @@ class ReplyMessages:
         """The correlation id in its headers, else in its value; None: it has none."""
         header = message.header(CORRELATION_ID)
         if header is not None:
-            return header.decode(errors="replace").strip()
+            return _as_given(header.decode(errors="replace"))
         try:
             data = await self._schemas.decode(None, message.topic, message.value or b"null")
         except Undecodable:
             return None
         fields = (field_of(data, each.field) for each in topics)
-        return next((each for each in fields if isinstance(each, str)), None)
+        return next((_as_given(each) for each in fields if isinstance(each, str)), None)
 
     async def _sort(
         self,
@@ -275,6 +276,11 @@ def _may_be_a_reply(message: Message, topics: Mapping[str, Sequence[ReplyTopic]]
     return known is not None and message.at >= min(each.since for each in known) - CLOCKS_APART
 
 
+def _as_given(correlation: str) -> str:
+    """Ours are UUIDs, which mean the same in capitals."""
+    return correlation.strip().lower()
+
+
 def _headers(message: Message) -> JsonObject:
     """By their names; the last of those that come several times."""
     return {_text(name.encode()): _text(value) for name, value in message.headers}
@@ -282,7 +288,7 @@ def _headers(message: Message) -> JsonObject:
 
 def _error(message: Message) -> str | None:
     header = message.header(ERROR_MESSAGE)
-    return None if header is None else _text(header)
+    return None if header is None else _text(header).strip() or UNEXPLAINED
 
 
 def _text(data: bytes) -> str:

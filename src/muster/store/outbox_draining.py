@@ -15,7 +15,7 @@ from muster.store.bus_log import MOST_BYTES, publish_messages, size_of
 from muster.store.committer import TROUBLE
 from muster.store.database import Database
 from muster.store.dialect import now
-from muster.store.outbox import decode_headers
+from muster.store.outbox import SET_ASIDE, decode_headers
 from muster.store.outbox_claims import WAITING
 from muster.store.outbox_streams import Nobody, Senders, give_up, lock_stream
 from muster.store.tables import outbox_message
@@ -113,7 +113,7 @@ def _mark(
         return
     at = now(connection)
     marked = update(outbox_message).where(M.id.in_([row.id for row in rows]))
-    connection.execute(marked.values(published_at=at))
+    connection.execute(marked.values(published_at=at, seq=SET_ASIDE))
     if references := sorted(row.reference for row in rows if row.reference is not None):
         senders.published(connection, references, at)
 

@@ -1,9 +1,9 @@
 """The outbox, for people to look at: what waits, what was published, and how streams stand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Subquery, func, select, union_all
 
 from muster.engine.outbox import MessageStatus, OutboxEntry, Stream, StreamState, WantedMessages
 from muster.model.stored import Page
@@ -14,11 +14,6 @@ from muster.store.tables import outbox_message, outbox_stream
 
 M = outbox_message.c
 S = outbox_stream.c
-PENDING = (
-    select(M.stream, func.count().label("pending"), func.min(M.created_at).label("oldest"))
-    .where(M.published_at.is_(None))
-    .group_by(M.stream)
-)
 STATUS: Mapping[MessageStatus, ColumnElement[bool]] = {
     MessageStatus.PENDING: M.published_at.is_(None),
     MessageStatus.PUBLISHED: M.published_at.is_not(None) & M.error.is_(None),
@@ -48,29 +43,52 @@ class OutboxLists:
         chosen = select(*SHOWN).where(*(column == value for column, value in given if value is not None))
         if wanted.status is not None:
             chosen = chosen.where(STATUS[wanted.status])
-        return await self._database.read(
-            lambda connection: read_page(
-                connection, "outbox", chosen, [M.id], page, _entry, newest_first=True
-            )
-        )
+
+        def read(connection: Connection) -> tuple[Sequence[OutboxEntry], str | None]:
+            found = chosen
+            if wanted.status is MessageStatus.PENDING:
+                few = waiting(_streams(connection).values())
+                found = chosen.join(few, few.c.id == M.id)
+            return read_page(connection, "outbox", found, [M.id], page, _entry, newest_first=True)
+
+        return await self._database.read(read)
 
     async def streams(self) -> Sequence[StreamState]:
         return await self._database.read(stream_states)
 
 
+def _streams(connection: Connection) -> dict[str, Row[Any]]:
+    return {row.stream: row for row in connection.execute(select(outbox_stream))}
+
+
+def waiting(streams: Iterable[Row[Any]]) -> Subquery:
+    """What has no place yet, and what has one and is not known to be on the bus: each found along its index,
+    however much was published."""
+    unclaimed = select(M.id, M.stream, M.created_at).where(M.seq.is_(None))
+    placed = [
+        select(M.id, M.stream, M.created_at).where(M.stream == row.stream, M.seq > row.published_seq)
+        for row in streams
+    ]
+    unpublished = (each.where(M.published_at.is_(None)) for each in (unclaimed, *placed))
+    return union_all(*unpublished).subquery("waiting")
+
+
 def stream_states(connection: Connection) -> list[StreamState]:
-    waiting = {row.stream: row for row in connection.execute(PENDING)}
-    known = {row.stream: row for row in connection.execute(select(outbox_stream))}
+    known = _streams(connection)
+    left = waiting(known.values())
+    figures = (func.count().label("pending"), func.min(left.c.created_at).label("oldest"))
+    counted = select(left.c.stream, *figures).group_by(left.c.stream)
+    waits = {row.stream: row for row in connection.execute(counted)}
     at = now(connection)
     found = []
     for stream in Stream:
-        row, left = known.get(stream), waiting.get(stream)
+        row, unsent = known.get(stream), waits.get(stream)
         held = row is not None and row.lease_until is not None and row.lease_until > at
         found.append(
             StreamState(
                 stream=stream.value,
-                pending=left.pending if left else 0,
-                oldest=left.oldest if left else None,
+                pending=unsent.pending if unsent else 0,
+                oldest=unsent.oldest if unsent else None,
                 published_seq=row.published_seq if row else 0,
                 owner=row.owner if row and held else None,
                 problem=row.problem if row else None,
@@ -88,7 +106,7 @@ def _entry(row: Row[Any]) -> OutboxEntry:
         message_id=row.message_id,
         institute_id=row.institute_id,
         stream=row.stream,
-        seq=row.seq,
+        seq=row.seq if row.seq is not None and row.seq > 0 else None,
         topic=row.topic,
         key=row.key,
         reference=row.reference,

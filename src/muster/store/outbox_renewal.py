@@ -11,6 +11,7 @@ from muster.model.stored import AuditEntry
 from muster.store.audit import add_audit
 from muster.store.database import Database
 from muster.store.dialect import now
+from muster.store.outbox import SET_ASIDE
 from muster.store.outbox_lists import stream_states
 from muster.store.outbox_streams import lock_stream
 from muster.store.tables import outbox_message, outbox_stream
@@ -37,8 +38,9 @@ def renew(connection: Connection, stream: Stream, actor: str, reason: str) -> St
     row = lock_stream(connection, stream)
     if row.problem is None:
         raise NotStopped(f"the stream {stream} has not stopped")
-    placed = update(outbox_message).where(M.stream == stream, M.seq.is_not(None))
-    connection.execute(placed.values(seq=None))
+    placed = update(outbox_message).where(M.stream == stream, M.seq > 0)
+    connection.execute(placed.where(M.published_at.is_not(None)).values(seq=SET_ASIDE))
+    connection.execute(placed.where(M.published_at.is_(None)).values(seq=None))
     anew = {
         "name": f"muster.{stream}.{uuid4().hex}",
         "next_seq": 1,

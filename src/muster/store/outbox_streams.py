@@ -21,7 +21,7 @@ from muster.store.committer import TROUBLE
 from muster.store.database import Database, Work
 from muster.store.dialect import Changing, insert_new, now
 from muster.store.message_letters import Undelivered, write_undelivered
-from muster.store.outbox import decode_headers
+from muster.store.outbox import SET_ASIDE, decode_headers
 from muster.store.outbox_claims import Wanted, claim, claim_at_once, locked
 from muster.store.tables import outbox_message, outbox_stream
 
@@ -197,7 +197,8 @@ def give_up(connection: Connection, reasons: Mapping[int, str], senders: Senders
     ).all()
     for row in rows:
         refused = update(outbox_message).where(M.id == row.id)
-        connection.execute(refused.values(published_at=at, error=reasons[row.id]))
+        place = SET_ASIDE if row.seq is None else row.seq
+        connection.execute(refused.values(published_at=at, error=reasons[row.id], seq=place))
     write_undelivered(
         connection,
         [

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, UniqueConstraint, text
 
 from muster.store.tables.bus import TOPIC_LENGTH
-from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, index_where_set, institute, new_table
+from muster.store.tables.shared import ID_LENGTH, NAME_LENGTH, institute, new_table
 from muster.store.types import Bytes, JsonValue, Key, LongText, RowId, UtcTime
 
 STREAM_LENGTH = 64
@@ -17,6 +17,7 @@ outbox_message = new_table(
     institute(),
     Column("stream", Key(STREAM_LENGTH), nullable=False),
     # Its place in the stream, given when it is claimed; it never changes afterwards, nor does the message.
+    # What was published without one has a place below zero: what has none waits.
     Column("seq", BigInteger),
     Column("topic", Key(TOPIC_LENGTH), nullable=False),
     Column("key", Bytes),
@@ -32,17 +33,16 @@ outbox_message = new_table(
     PrimaryKeyConstraint("id"),
     UniqueConstraint("message_id", name="uq_outbox_message_message"),
     UniqueConstraint("stream", "seq", name="uq_outbox_message_seq"),
-    # What is still to be claimed, in its order, and what is claimed and not yet published.
+    # What is still to be claimed, in its order. No index knows `published_at`, so that on PostgreSQL a
+    # message is marked in its page, which has room for that, and no index is written.
     Index(
-        "ix_outbox_message_waiting",
+        "ix_outbox_message_unclaimed",
         "stream",
         "seq",
         "id",
-        postgresql_where=text("published_at IS NULL"),
-        sqlite_where=text("published_at IS NULL"),
+        postgresql_where=text("seq IS NULL"),
+        sqlite_where=text("seq IS NULL"),
     ),
-    # Old ones go by their time.
-    index_where_set("outbox_message", "published_at"),
 )
 
 outbox_stream = new_table(

@@ -1,6 +1,6 @@
 """KAFKA_COMMAND: a command on one topic, its reply on another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from muster.definitions.steps.words import shown
@@ -76,10 +76,23 @@ def check(config: JsonView) -> tuple[Problem, ...]:
     if isinstance(undo := config.get("compensation"), dict):
         inner = schemas_that_fail(undo, "schema")
         found += (replace(each, pointer=f"/compensation{each.pointer}") for each in inner)
-    if config.get("commandTopic") == config.get("replyTopic"):
+    return (*found, *_mixed_up(config))
+
+
+def _mixed_up(config: JsonView) -> Iterator[Problem]:
+    """Topics whose readers would take one thing for another."""
+    command, reply = config.get("commandTopic"), config.get("replyTopic")
+    if command == reply:
         message = "Commands and replies need topics of their own, or a command would be taken for its reply."
-        found.append(Problem("NOT_ALLOWED", "/replyTopic", message))
-    return tuple(found)
+        yield Problem("NOT_ALLOWED", "/replyTopic", message)
+    undo, dlq = config.get("compensation"), config.get("dlq")
+    if isinstance(undo, dict) and undo.get("topic") == reply is not None:
+        message = "What undoes a command may not go where replies come from: it would be taken for one."
+        yield Problem("NOT_ALLOWED", "/compensation/topic", message)
+    buried = dlq.get("topic") if isinstance(dlq, dict) else None
+    if buried is not None and buried in (command, reply):
+        message = "Dead letters need a topic of their own, or they would be taken for commands or replies."
+        yield Problem("NOT_ALLOWED", "/dlq/topic", message)
 
 
 def compensation(config: JsonView) -> JsonObject | None:

@@ -231,6 +231,25 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
         ],
     ),
     (
+        one_node({"commandTopic": "c", "replyTopic": "c"}, "KAFKA_COMMAND"),
+        [("NOT_ALLOWED", "/nodes/0/config/replyTopic")],
+    ),
+    (
+        one_node(
+            {
+                "commandTopic": "c",
+                "replyTopic": "r",
+                "compensation": {"command": {}, "topic": "r"},
+                "dlq": {"topic": "c"},
+            },
+            "KAFKA_COMMAND",
+        ),
+        [
+            ("NOT_ALLOWED", "/nodes/0/config/compensation/topic"),
+            ("NOT_ALLOWED", "/nodes/0/config/dlq/topic"),
+        ],
+    ),
+    (
         one_node({"kafkaEvent": {"topic": "#{topic}"}}, "wait_events"),
         [("INVALID_TOPIC", "/nodes/0/config/kafkaEvent/topic")],
     ),

@@ -83,6 +83,9 @@ def test_what_workers_send_becomes_plain_json(given: Any, value: object) -> None
         ({"value": 2**31, "type": "Integer"}, "/variables/x/value"),
         ({"value": "{", "type": "Json"}, "/variables/x/value"),
         ({"value": "tomorrow", "type": "Date"}, "/variables/x/value"),
+        ({"value": "0001-01-01T00:00:00.000+1400", "type": "Date"}, "/variables/x/value"),
+        ({"value": "***", "type": "Bytes"}, "/variables/x/value"),
+        ({"value": "***", "type": "File"}, "/variables/x/value"),
         ({"value": 1, "type": "String"}, "/variables/x/value"),
         ({"value": 1, "type": "Boolean"}, "/variables/x/value"),
         ({"value": "x", "type": "Double"}, "/variables/x/value"),
@@ -100,3 +103,9 @@ def test_what_is_not_of_its_type_is_refused_by_its_place(given: Any, place: str)
 
 def test_times_are_written_as_camunda_does() -> None:
     assert moment(datetime(2026, 3, 1, 12, 0, 0, 123999, tzinfo=UTC)) == "2026-03-01T12:00:00.123+0000"
+
+
+def test_what_only_looks_like_a_typed_variable_is_given_as_it_is() -> None:
+    """An author's value may be anything: a worker gets it, whatever it is."""
+    odd = {"type": "Date", "value": "0001-01-01T00:00:00.000+1400"}
+    assert typed(odd)["type"] == "Json"

@@ -2,6 +2,7 @@
 
 import json
 import math
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
@@ -150,10 +151,10 @@ def _date(value: Json, info: JsonObject) -> Json:
         raise ValueError("a time such as 2026-03-01T12:00:00.000+0000 was expected")
     try:
         found = datetime.fromisoformat(value)
-    except ValueError:
+        known = found if found.tzinfo else found.replace(tzinfo=UTC)
+        return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError):  # the first and last hours of all are none in UTC
         raise ValueError("a time such as 2026-03-01T12:00:00.000+0000 was expected") from None
-    known = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _document(value: Json, info: JsonObject) -> Json:
@@ -177,13 +178,22 @@ def _file(value: Json, info: JsonObject) -> Json:
     """Its bytes, as Base64, and what is known of it."""
     names = ("filename", "mimeType", "encoding")
     known: JsonObject = {name: info[name] for name in names if name in info}
-    return {**known, "value": _text(value, info)}
+    return {**known, "value": _bytes(value, info)}
+
+
+def _bytes(value: Json, info: JsonObject) -> Json:
+    """As Base64, as they are kept."""
+    try:
+        b64decode("".join(str(_text(value, info)).split()), validate=True)  # it may be in lines
+    except ValueError:
+        raise ValueError("bytes as Base64 were expected") from None
+    return value
 
 
 READERS: Mapping[str, Callable[[Json, JsonObject], Json]] = {
     "string": _text,
     "xml": _text,
-    "bytes": _text,
+    "bytes": _bytes,
     "boolean": _flag,
     "short": _whole(SHORT),
     "integer": _whole(INTEGER),

@@ -46,7 +46,7 @@ class Stranger:
         return await until(found, every=0.2)
 
     def read(self, topic: str) -> list[Seen]:
-        """All that is committed there by now, one partition after the other; nothing, if there is none."""
+        """All that is committed there by now, each partition in its order; nothing, if there is no topic."""
         reader = Consumer(
             {
                 **self._client,

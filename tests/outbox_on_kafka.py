@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from uuid import uuid4
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from databases import fresh_database
+from kafka_stranger import Stranger
 from muster.bus.kafka_markers import MARKERS
 from muster.bus.kafka_transactions import KafkaChannels
 from muster.store.migrations import migrate
@@ -22,7 +23,7 @@ class Broker:
     """Topics of a test's own, and what readers of committed messages see in them."""
 
     def __init__(self, bootstrap: str) -> None:
-        self.client = {"bootstrap.servers": bootstrap}
+        self._bootstrap, self.client = bootstrap, {"bootstrap.servers": bootstrap}
         self.channels = KafkaChannels(self.client)
         self.admin = AdminClient(self.client)
 
@@ -34,28 +35,7 @@ class Broker:
 
     def read(self, topic: str) -> list[bytes]:
         """All that is committed, sorted."""
-        reader = Consumer(
-            {
-                **self.client,
-                "group.id": "test",
-                "isolation.level": "read_committed",
-                "enable.partition.eof": True,
-                "enable.auto.commit": False,
-            }
-        )
-        reader.assign([TopicPartition(topic, place, 0) for place in range(PARTITIONS)])
-        found: list[bytes] = []
-        left = PARTITIONS
-        while left:
-            record = reader.poll(10)
-            assert record is not None, "the broker does not answer"
-            if (error := record.error()) is None:
-                found.append(record.value() or b"")
-            else:
-                assert error.code() == KafkaError._PARTITION_EOF
-                left -= 1
-        reader.close()
-        return sorted(found)
+        return sorted(seen.value or b"" for seen in Stranger(self._bootstrap).read(topic))
 
     @contextmanager
     def open_transaction(self) -> Iterator[Producer]:

@@ -4,11 +4,11 @@ import asyncio
 from collections import Counter
 from functools import partial
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from sqlalchemy import func, select
 
+from kafka_stranger import Stranger
 from muster.engine.outbox import OutgoingMessage
 from muster.store.database import Database
 from muster.store.outbox import add_messages
@@ -41,34 +41,8 @@ async def none_waits(database: Database) -> bool:
 
 
 def read(brokers: str) -> list[tuple[bytes, int]]:
-    """Key and number of all that is committed, in the order of the partitions."""
-    found = committed(brokers, TOPIC, PARTITIONS)
-    return [(bytes(record.key() or b""), int(record.value() or b"")) for record in found]
-
-
-def committed(brokers: str, topic: str, partitions: int) -> list[Message]:
-    """All that is committed, in the order of the partitions."""
-    reader = Consumer(
-        {
-            "bootstrap.servers": brokers,
-            "group.id": "test",
-            "isolation.level": "read_committed",
-            "enable.partition.eof": True,
-            "enable.auto.commit": False,
-        }
-    )
-    reader.assign([TopicPartition(topic, place, 0) for place in range(partitions)])
-    found, left = list[Message](), partitions
-    while left:
-        record = reader.poll(30)
-        assert record is not None, "the broker does not answer"
-        if (error := record.error()) is None:
-            found.append(record)
-        else:
-            assert error.code() == KafkaError._PARTITION_EOF
-            left -= 1
-    reader.close()
-    return found
+    """Key and number of all that is committed; those of a partition are in its order."""
+    return [(seen.key or b"", int(seen.value or b"")) for seen in Stranger(brokers).read(TOPIC)]
 
 
 def check_once_each(found: list[tuple[bytes, int]], count: int) -> None:

@@ -12,10 +12,10 @@ from uuid import UUID
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from sqlalchemy import func, select
 
+from kafka_stranger import Stranger
 from muster.engine.bus import Outgoing
 from muster.engine.commands import CORRELATION_ID
 from muster.store.tables import dead_letter, outbox_message, workflow_execution, workflow_kafka_commands
-from published_topic import committed
 from soak.ground import PARTITIONS, Ground
 from soak.samples import Tally, ended
 from torture.judge import Verdict, of_workflow, same
@@ -91,7 +91,7 @@ class Commands:
             reader.close()
 
     async def _reply_to(self, record: Message) -> None:
-        value = json.dumps({"twice": _order(record) * 2}).encode()
+        value = json.dumps({"twice": _order(record.value()) * 2}).encode()
         correlation = dict(record.headers() or [])[CORRELATION_ID]
         assert isinstance(correlation, bytes)
         replies = [Outgoing(REPLIES, value, correlation, ((CORRELATION_ID, correlation),))]
@@ -125,8 +125,8 @@ class Commands:
         same(verdict, Counter(self._accepted.values()), orders, "executions of commands")
         badly = [row.id for row in rows if row.context.get("twice") != row.given["order"] * 2]
         verdict.expect_none(badly, "commands went on without their reply, or with another's")
-        sent = await asyncio.to_thread(committed, self._ground.brokers, COMMANDS, PARTITIONS)
-        same(verdict, orders, Counter(_order(record) for record in sent), "commands on their topic")
+        sent = await asyncio.to_thread(Stranger(self._ground.brokers).read, COMMANDS)
+        same(verdict, orders, Counter(_order(seen.value) for seen in sent), "commands on their topic")
         await self._judge_rows(verdict, rows)
         same(verdict, Counter(self._strange), Counter(await self._letters()), "dead letters of replies")
         done = sum(row.status == "COMPLETED" for row in rows)
@@ -140,5 +140,5 @@ class Commands:
         same(verdict, wanted, Counter((row[0], row[1]) for row in found), "rows of commands")
 
 
-def _order(record: Message) -> int:
-    return int(json.loads(record.value() or b"{}")["payload"]["order"])
+def _order(value: bytes | None) -> int:
+    return int(json.loads(value or b"{}")["payload"]["order"])

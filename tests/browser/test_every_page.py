@@ -33,6 +33,16 @@ PAGES = [
     "/instances",
     "/settings",
 ]
+# What is opened on a page, by a button of such a name.
+DIALOGS = {
+    "/workflows": re.compile("^Run$"),
+    "/templates": re.compile("New template"),
+    "/schedules": re.compile("New schedule"),
+    "/triggers": re.compile("Asking"),
+    "/dead-letters": re.compile("stumbled"),
+    "/settings": re.compile("New token"),
+    "/executions": re.compile("Find or do"),
+}
 THERE = ", ".join(
     f"main {each}"
     for each in (".list", ".node", ".canvas-hint", ".tile", ".days", ".timeline", ".empty", "table")
@@ -60,7 +70,24 @@ def lived_in(server: Server) -> dict[str, str]:
             ],
         }
     }
-    for document in (asks, WAITING, FAILING):
+    # What has no names of its own to show has those of its nodes, topics and reasons.
+    waits = {
+        "id": SCRIPT,
+        "type": "wait_events",
+        "config": {"events": [{"name": "paid", "source": "callback"}], "timeout": "2h"},
+    }
+    offers = {"type": "EXTERNAL_TASK", "config": {"topic": SCRIPT}}
+    sends = {
+        "id": SCRIPT,
+        "type": "KAFKA_COMMAND",
+        "config": {"commandTopic": "orders", "replyTopic": "replies", "command": {"a": 1}, "timeout": "2h"},
+    }
+    puts = {"id": "put", "type": "KAFKA_PUBLISH", "config": {"topic": "news", "key": SCRIPT, "payload": 1}}
+    hidden = [
+        {"workflow": {"key": key, "name": key, "nodes": nodes}}
+        for key, nodes in (("parked", [waits]), ("offered", [offers]), ("told", [puts, sends]))
+    ]
+    for document in (asks, WAITING, FAILING, *hidden):
         assert server.call("POST", "/api/workflow", document)[0] == 201
     watched = {
         "name": f"Watched {SCRIPT}",
@@ -93,7 +120,11 @@ def lived_in(server: Server) -> dict[str, str]:
         status, said = server.call("POST", path, body)
         assert status < 300, said
     poll(lambda: len(items_of(server, "/alerts")) == 1)
-    return {key: started(server, key, {"note": SCRIPT}) for key in ("asking", "waiting", "failing")}
+    keys = ("asking", "waiting", "failing", "parked", "offered", "told")
+    began = {key: started(server, key, {"note": SCRIPT}) for key in keys}
+    for path in ("/api/waits", "/api/external-tasks", "/api/commands", "/api/outbox", "/api/dead-letters"):
+        poll(lambda path=path: items_of(server, path))
+    return began
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -108,19 +139,30 @@ def test_axe_finds_nothing_serious(
         desk.open(path)
         expect(desk.page.locator(THERE).first).to_be_visible()
         found[path] = desk.findings(axe)
+    for path, opens in DIALOGS.items():
+        desk.open(path)
+        desk.page.get_by_role("button", name=opens).first.click()
+        expect(desk.page.get_by_role("dialog")).to_be_visible()
+        found[f"{path} {opens.pattern}"] = desk.findings(axe)
+    desk.open("/wallboard")
+    desk.press("Full screen")
+    expect(desk.page.locator(".wall .tile")).to_be_visible()
+    found["wall"] = desk.findings(axe)
     assert {path: each for path, each in found.items() if each} == {}
 
 
 def test_stored_script_is_shown_as_text(desk: Desk, lived_in: dict[str, str]) -> None:
     opened: list[str] = []
     desk.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
-    named = ["workflows", "templates", "approvals", "triggers", "dead-letters", "settings"]
+    named = ["workflows", "templates", "approvals", "triggers", "schedules", "dead-letters", "settings"]
+    listed = ["commands", "outbox", "external-tasks", "executions", "waits"]
     watched = ["wallboard", "items", "alerts", f"items/{quote(SCRIPT, safe='')}"]
-    for path in [*named, *watched, f"executions/{lived_in['failing']}"]:
+    for path in [*named, *listed, *watched, f"executions/{lived_in['failing']}", "workflows/asking"]:
         desk.open(f"/{path}")
         desk.see(re.compile("onerror=alert"))
         assert "taken" not in desk.page.title().split("<")[0]
         assert opened == []
+    desk.open(f"/executions/{lived_in['failing']}")
     desk.page.get_by_role("tab", name="Context").click()
     desk.see(re.compile("onerror=alert"))
 

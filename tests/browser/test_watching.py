@@ -51,6 +51,22 @@ def test_the_wallboard_follows_what_comes_in(desk: Desk, server: Server) -> None
     expect(desk.page.locator(".timeline")).to_contain_text("expected")
 
 
+def test_a_stage_leads_to_what_has_not_come_there(desk: Desk, server: Server) -> None:
+    ingest(server, "S1")
+    ingest(server, "S2")
+    settled = {"eventType": "SETTLED", "eventTime": datetime.now(UTC).isoformat(), "correlationKey": "S2"}
+    assert server.call("POST", "/ingest", settled)[0] == 202
+    desk.open("/wallboard")
+    desk.page.get_by_role("article").get_by_role("link", name="settled").click()
+    expect(desk.page).to_have_url(re.compile("node=settled"))
+    expect(desk.page.get_by_role("link", name="S1")).to_be_visible()
+    expect(desk.page.get_by_role("link", name="S2")).to_have_count(0)
+    desk.press("show all", exact=False)
+    expect(desk.page.get_by_role("link", name="S2")).to_be_visible()
+    desk.open("/items?workflow=trades&node=taken")
+    desk.see("Nothing is on its way")
+
+
 def test_what_is_missed_becomes_an_alert_that_somebody_acknowledges(desk: Desk, server: Server) -> None:
     ingest(server, "T3", hours_ago=5)
 

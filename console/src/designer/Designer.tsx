@@ -76,6 +76,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
   const [, go] = useLocation();
   const { fitView } = useReactFlow();
   const mayEdit = useMay('editor');
+  const mayRun = useMay('operator');
   const problems = useProblems(flow);
   const templates = useTemplates();
   const dirty = flow !== kept;
@@ -196,7 +197,7 @@ function Design({ workflow, reload }: { workflow: Whole | null; reload: () => vo
             >
               <Icon name="file" />
             </button>
-            {workflow?.activeVersion && (
+            {workflow?.activeVersion && mayRun && (
               <button type="button" className="button" onClick={() => ask('run')}>
                 Run
               </button>

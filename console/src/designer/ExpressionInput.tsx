@@ -100,7 +100,12 @@ export function ExpressionInput({ id, value, placeholder, long, change, known = 
           ))}
         </ul>
       )}
-      {touched && sample && isWhole(value) && <Evaluated expression={value} sample={sample} />}
+      {touched && isWhole(value) && sample && Object.keys(sample).length > 0 && (
+        <Evaluated expression={value} sample={sample} />
+      )}
+      {touched && isWhole(value) && sample && Object.keys(sample).length === 0 && (
+        <small className="quiet">With a sample context, under Test run, its value stands here.</small>
+      )}
     </div>
   );
 }

@@ -59,7 +59,9 @@ function useExecution(id: string) {
 function Shown({ execution }: { execution: Whole }) {
   const [chosen, choose] = useState<string | null>(null);
   const [at, setAt] = useState<number | null>(null);
-  const [tab, setTab] = useState(() => (execution.status === 'WAITING' ? 'waiting' : 'timeline'));
+  const [asked, setTab] = useState<string | null>(null);
+  // Until somebody asks for something else: why it waits, as long as it does.
+  const tab = tabOf(asked, execution);
   const version = useQuery({
     queryKey: ['version', execution.workflowId, execution.version],
     queryFn: () =>
@@ -111,6 +113,11 @@ function Shown({ execution }: { execution: Whole }) {
       </div>
     </div>
   );
+}
+
+function tabOf(asked: string | null, { status, waits }: Whole): string {
+  if (asked === null) return status === 'WAITING' && waits.length > 0 ? 'waiting' : 'timeline';
+  return asked === 'waiting' && waits.length === 0 ? 'timeline' : asked;
 }
 
 function Head({ execution }: { execution: Whole }) {

@@ -24,11 +24,16 @@ const COLUMNS: readonly Column<Item>[] = [
 
 export default function Items() {
   const [filters, set] = useFilters();
-  const { q, workflow } = filters;
+  const { q, workflow, node, group } = filters;
   const status = filters.status as Item['status'] | undefined;
   const pages = usePages(
-    ['items', q, workflow, status],
-    (cursor) => got(api.GET('/items', { params: { query: { q, workflow, status, cursor, limit: 100 } } })),
+    ['items', q, workflow, status, node, group],
+    (cursor) =>
+      got(
+        api.GET('/items', {
+          params: { query: { q, workflow, status, node, group, cursor, limit: 100 } },
+        }),
+      ),
     5_000,
   );
   return (
@@ -44,8 +49,14 @@ export default function Items() {
             set={(value) => set({ status: value })}
           />
           {workflow && (
-            <button type="button" className="link" onClick={() => set({ workflow: undefined })}>
-              Only {workflow}: show all
+            <button
+              type="button"
+              className="link"
+              onClick={() => set({ workflow: undefined, node: undefined, group: undefined })}
+            >
+              Only {node ? `what waits for ${node} in ` : ''}
+              {workflow}
+              {group ? ', one group' : ''}: show all
             </button>
           )}
         </>

@@ -101,6 +101,11 @@ function Clock() {
   );
 }
 
+/** What has not come there, of this group. */
+function itemsAt(workflow: string, node: string, group: string): string {
+  return `/items?${new URLSearchParams({ workflow, node, ...(group ? { group } : {}) })}`;
+}
+
 function Tile({ entry }: { entry: Entry }) {
   const tiles = entry.groups.flatMap((group) => group.nodes);
   const sum = (name: 'inFlight' | 'late' | 'failed' | 'completed') =>
@@ -142,12 +147,12 @@ function Tile({ entry }: { entry: Entry }) {
             <ol className="strip">
               {group.nodes.map((tile) => (
                 <li key={tile.node} className={tile.status}>
-                  <span className="cut" title={tile.node}>
-                    {tile.node}
-                  </span>
-                  <strong>{tile.inFlight}</strong>
-                  {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
-                  {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}
+                  <Link href={itemsAt(entry.key, tile.node, group.groupHash)} title={tile.node}>
+                    <span className="cut">{tile.node}</span>
+                    <strong>{tile.inFlight}</strong>
+                    {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
+                    {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}
+                  </Link>
                 </li>
               ))}
             </ol>

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, or_, select
+from sqlalchemy import Connection, Exists, Row, Select, exists, or_, select
 
 from muster.model.stored import Page
 from muster.model.watching import ExpectationStatus, Severity
@@ -65,6 +65,10 @@ class ItemRepository:
             chosen = chosen.where(r.status == wanted.status.value)
         if wanted.workflow is not None:
             chosen = chosen.where(or_(workflow.c.key == wanted.workflow, workflow.c.id == wanted.workflow))
+        if wanted.group is not None:
+            chosen = chosen.where(r.group_dim_hash == wanted.group)
+        if wanted.node is not None:
+            chosen = chosen.where(_counts_on(wanted.node))
         return await self._database.read(
             lambda connection: read_page(connection, "items", chosen, [r.id], page, _run, newest_first=True)
         )
@@ -78,6 +82,18 @@ def _runs(institute_id: str | None) -> Select[Any]:
         .join(workflow, workflow.c.id == workflow_version.c.workflow_id)
     )
     return chosen if institute_id is None else chosen.where(r.institute_id == institute_id)
+
+
+def _counts_on(node: str) -> Exists:
+    """Something is to come there, or should have."""
+    e = expectation.c
+    return exists().where(
+        e.workflow_run_id == r.id,
+        e.to_node_key == node,
+        e.status.in_([ExpectationStatus.PENDING.value, ExpectationStatus.FIRED.value]),
+        e.cleared_at.is_(None),
+        e.abandoned_at.is_(None),
+    )
 
 
 def _item(connection: Connection, run: ItemRun, runs: Sequence[ItemRun]) -> Item:

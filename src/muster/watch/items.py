@@ -90,11 +90,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class WantedItems:
-    """`q` is how a correlation key begins; `workflow` is a workflow's id or key."""
+    """`q` is how a correlation key begins; `workflow` is a workflow's id or key; `node` is what is still counted
+    on, missed or not yet due; `group` is a group's hash."""
 
     q: str | None = None
     status: Severity | None = None
     workflow: str | None = None
+    node: str | None = None
+    group: str | None = None
 
 
 class ItemBook(Protocol):

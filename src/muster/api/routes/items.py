@@ -34,8 +34,13 @@ async def search_items(
     q: Annotated[str | None, Query(max_length=255, description="How a correlation key begins.")] = None,
     status: Annotated[Severity | None, Query()] = None,
     workflow: Annotated[str | None, Query(max_length=255, description="A workflow's id or key.")] = None,
+    node: Annotated[
+        str | None, Query(max_length=255, description="What is to come there has not come, late or not.")
+    ] = None,
+    group: Annotated[str | None, Query(max_length=64, description="The hash of their group.")] = None,
 ) -> Response:
-    found, following = await parts.watched.items.search(caller, WantedItems(q, status, workflow), listed)
+    wanted = WantedItems(q, status, workflow, node, group)
+    found, following = await parts.watched.items.search(caller, wanted, listed)
     return answer(ItemPage(items=[ItemRow(**_run(run)) for run in found], next_cursor=following))
 
 

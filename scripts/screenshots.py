@@ -70,32 +70,48 @@ def wait_for(holds: Callable[[], Any]) -> Any:
 
 
 @contextmanager
+def served(folder: Path) -> Iterator[House]:
+    """A server with its data in a folder."""
+    port = free_port()
+    settings = {
+        "MUSTER_DATA_DIR": str(folder),
+        "MUSTER_PORT": str(port),
+        "MUSTER_SECRET_KEY": base64.b64encode(bytes(32)).decode(),
+        "INSTANCE_ID": "muster-1",
+        "TZ": "Europe/Berlin",
+    }
+    environment = os.environ | settings
+    with (folder / "log").open("wb") as log:
+        run = {"env": environment, "cwd": folder, "stdout": log, "stderr": log}
+        server = subprocess.Popen([MUSTER, "serve"], **run)  # type: ignore[call-overload]
+        try:
+            house = House(port)
+            wait_for(house.is_ready)
+            yield house
+        finally:
+            server.terminate()
+            server.wait(PATIENCE)
+
+
+@contextmanager
+def new_house() -> Iterator[House]:
+    """Nothing is there yet."""
+    with tempfile.TemporaryDirectory() as name, served(Path(name)) as house:
+        yield house
+
+
+@contextmanager
 def lived_in() -> Iterator[House]:
     """A server with the demo on it, and some days' worth of trouble."""
     with tempfile.TemporaryDirectory() as name:
-        folder, port = Path(name), free_port()
-        settings = {
-            "MUSTER_DATA_DIR": name,
-            "MUSTER_PORT": str(port),
-            "MUSTER_SECRET_KEY": base64.b64encode(bytes(32)).decode(),
-            "INSTANCE_ID": "muster-1",
-            "TZ": "Europe/Berlin",
-        }
-        environment = os.environ | settings
-        with (folder / "log").open("wb") as log:
-            run = {"env": environment, "cwd": folder, "stdout": log, "stderr": log}
-            subprocess.run([MUSTER, "demo", "load"], check=True, **run)  # type: ignore[call-overload]
-            server = subprocess.Popen([MUSTER, "serve"], **run)  # type: ignore[call-overload]
-            try:
-                house = House(port)
-                wait_for(house.is_ready)
-                traffic = [MUSTER, "demo", "traffic", "--rate", "40", "--trades", "160", "--seed", "7"]
-                subprocess.run([*traffic, "--server", f"http://127.0.0.1:{port}"], check=True, **run)  # type: ignore[call-overload]
-                happen(house)
-                yield house
-            finally:
-                server.terminate()
-                server.wait(PATIENCE)
+        demo = {"cwd": name, "check": True, "env": os.environ | {"MUSTER_DATA_DIR": name}}
+        subprocess.run([MUSTER, "demo", "load"], stdout=subprocess.DEVNULL, **demo)  # type: ignore[call-overload]
+        with served(Path(name)) as house:
+            traffic = [MUSTER, "demo", "traffic", "--rate", "40", "--trades", "160", "--seed", "7"]
+            at = f"http://127.0.0.1:{house.port}"
+            subprocess.run([*traffic, "--server", at], stdout=subprocess.DEVNULL, **demo)  # type: ignore[call-overload]
+            happen(house)
+            yield house
 
 
 ORDER = {
@@ -151,6 +167,10 @@ ORDER = {
         {"fromNodeId": "charge", "toNodeId": "tell"},
     ],
 }
+
+
+# A second version of it, to be compared with the first, and not active.
+CHANGED = json.loads(json.dumps(ORDER).replace('"45m"', '"2h"').replace("done", "Your parcel is on its way"))
 
 
 def plain(key: str, name: str, *nodes: dict[str, object], **more: object) -> dict[str, object]:
@@ -224,6 +244,7 @@ def happen(house: House) -> None:
     """What there is to be seen."""
     for document in WORKFLOWS:
         house.call("POST", "/api/workflow", document)
+    house.call("PUT", "/api/workflow/order-fulfilment", CHANGED)
     for name in ("crm_token", "smtp_password"):
         house.call("POST", "/api/secrets", {"name": name, "value": "kept"})
     house.call("POST", "/api/tokens", {"name": "the importer", "roles": ["producer"]})
@@ -265,6 +286,8 @@ class Picture:
     there: str = "main .list"
     first: Callable[[Page], object] = lambda page: None
     scheme: str = "light"
+    # Whoever asks is told that they are not known.
+    unknown: bool = False
 
 
 def pictures(house: House) -> dict[str, Picture]:
@@ -281,6 +304,11 @@ def pictures(house: House) -> dict[str, Picture]:
         "designer-dark": Picture(design, settled, lambda page: node(page, "Charge the card"), "dark"),
         "order-table": Picture(design, settled, order_table),
         "text": Picture(f"{design}?tab=text", ".cm-content"),
+        "http": Picture("/workflows/nightly-report", settled, lambda page: node(page, "fetch")),
+        "routes": Picture(design, settled, routes),
+        "cases": Picture("/workflows/subscription-renewal-workflow", settled, cases),
+        "versions": Picture(design, settled, versions),
+        "palette": Picture("/workflows", first=find),
         "templates": Picture("/templates"),
         "schedules": Picture("/schedules"),
         "schedule-form": Picture("/schedules", first=lambda page: press(page, "New schedule")),
@@ -296,15 +324,48 @@ def pictures(house: House) -> dict[str, Picture]:
         "approvals": Picture("/approvals"),
         "outbox": Picture("/outbox", "main .list, main .empty"),
         "dead-letters": Picture("/dead-letters"),
+        "dead-letter": Picture("/dead-letters", first=lambda page: press(page, "Line 3")),
         "wallboard": Picture("/wallboard", ".tile"),
         "wall": Picture("/wallboard", ".tile", lambda page: press(page, "Full screen"), "dark"),
         "items": Picture("/items"),
         "item": Picture(item, ".timeline"),
         "alerts": Picture("/alerts"),
         "alerts-dark": Picture("/alerts", scheme="dark"),
+        "execution-dark": Picture(f"/executions/{order}", settled, scheme="dark"),
         "instances": Picture("/instances"),
         "settings": Picture("/settings", ".card table"),
     }
+
+
+def beginnings() -> dict[str, Picture]:
+    """Where nothing is yet: what somebody sees who has just installed it, and who is not known."""
+    return {
+        "start": Picture("/workflows", "main .empty"),
+        "new": Picture("/workflows/new", "main .canvas-hint"),
+        "sign-in": Picture("/workflows", "main.sign-in", unknown=True),
+    }
+
+
+def routes(page: Page) -> None:
+    node(page, "Wait for payment and stock")
+    page.get_by_role("tab", name="Routes").click()
+
+
+def cases(page: Page) -> None:
+    page.locator(".react-flow__node", has_text="for each of").first.click()
+    page.get_by_role("group", name="For each item").scroll_into_view_if_needed()
+
+
+def versions(page: Page) -> None:
+    page.get_by_role("tab", name="Diff").click()
+    panel = page.get_by_role("tabpanel")
+    panel.get_by_label("with").select_option("2")
+    panel.get_by_label("Compare").select_option("1")
+
+
+def find(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("o")
 
 
 def press(page: Page, name: str) -> None:
@@ -331,6 +392,8 @@ def take(browser: Browser, house: House, name: str, wanted: Picture) -> None:
             timezone_id="Europe/Berlin",
         )
         page = context.new_page()
+        if wanted.unknown:
+            page.route("**/api/**", lambda route: route.fulfill(status=401, json={"code": "UNAUTHORIZED"}))
         page.goto(f"http://127.0.0.1:{house.port}/console{wanted.path}")
         page.locator(wanted.there).first.wait_for()
         wanted.first(page)
@@ -343,13 +406,20 @@ def main() -> None:
     program = shutil.which("chromium")
     if program is None or not built():
         sys.exit("There is no chromium here, or the console is not built (`make console`).")
-    with lived_in() as house, sync_playwright() as driver:
+    with new_house() as empty, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
-        for name, wanted in pictures(house).items():
-            if not sys.argv[1:] or name in sys.argv[1:]:
-                take(browser, house, name, wanted)
-                print(name)
+        take_all(browser, empty, beginnings())
+        if not sys.argv[1:] or set(sys.argv[1:]) - set(beginnings()):
+            with lived_in() as house:
+                take_all(browser, house, pictures(house))
         browser.close()
+
+
+def take_all(browser: Browser, house: House, wanted: dict[str, Picture]) -> None:
+    for name, each in wanted.items():
+        if not sys.argv[1:] or name in sys.argv[1:]:
+            take(browser, house, name, each)
+            print(name, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The designer's own editors: requests, cases, decisions, registered statements, deadlines; and undoing in them."""
+"""The designer's own editors: requests, cases, decisions, statements, deadlines; and undoing in them."""
 
 import re
 import subprocess

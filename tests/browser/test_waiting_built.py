@@ -1,4 +1,4 @@
-"""A wait for an API call and a message, built with the mouse, then watched: turning, received, counted down, gone on."""
+"""A wait for an API call and a message, built with the mouse, then watched until it has gone on."""
 
 import json
 import re

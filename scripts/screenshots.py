@@ -104,12 +104,13 @@ def new_house() -> Iterator[House]:
 def lived_in() -> Iterator[House]:
     """A server with the demo on it, and some days' worth of trouble."""
     with tempfile.TemporaryDirectory() as name:
-        demo = {"cwd": name, "check": True, "env": os.environ | {"MUSTER_DATA_DIR": name}}
-        subprocess.run([MUSTER, "demo", "load"], stdout=subprocess.DEVNULL, **demo)  # type: ignore[call-overload]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        demo = {"cwd": name, "check": True, "env": os.environ | {"MUSTER_DATA_DIR": name}, **quiet}
+        subprocess.run([MUSTER, "demo", "load"], **demo)  # type: ignore[call-overload]
         with served(Path(name)) as house:
             traffic = [MUSTER, "demo", "traffic", "--rate", "40", "--trades", "160", "--seed", "7"]
             at = f"http://127.0.0.1:{house.port}"
-            subprocess.run([*traffic, "--server", at], stdout=subprocess.DEVNULL, **demo)  # type: ignore[call-overload]
+            subprocess.run([*traffic, "--server", at], **demo)  # type: ignore[call-overload]
             happen(house)
             yield house
 

@@ -35,7 +35,7 @@ PAGES = [
 ]
 # What is opened on a page, by a button of such a name.
 DIALOGS = {
-    "/workflows": re.compile("^Run$"),
+    "/workflows": re.compile("^Run"),
     "/templates": re.compile("New template"),
     "/schedules": re.compile("New schedule"),
     "/triggers": re.compile("Asking"),

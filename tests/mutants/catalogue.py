@@ -1336,4 +1336,11 @@ MUTANTS = [
         "False",
         f"{HOSTILE} address",
     ),
+    Mutant(
+        "a request that an instance cannot finish is answered as in doubt",
+        "api/frame.py",
+        "        except asyncio.CancelledError:\n",
+        "        except GeneratorExit:\n",
+        "tests/scenario/test_cut_short.py in_doubt",
+    ),
 ]

@@ -13,6 +13,7 @@ import httpx
 from sqlalchemy import Connection, func, select
 
 from muster.bus.kafka import KafkaBus
+from muster.engine.bus import BusAway, Outgoing, Place, UnknownTopic
 from muster.store.database import Database, Unavailable
 from muster.store.tables import workflow, workflow_execution
 from soak.samples import Tally
@@ -43,6 +44,22 @@ class Work(Protocol):
     async def judge(self, verdict: Verdict) -> Tally:
         """Hold what there is against what was sent."""
         ...
+
+
+class PatientBus(KafkaBus):
+    """Whoever publishes with it waits until Kafka is there again. It fails only where a message was not
+    taken at all, so that none is there twice: a message itself is tried for longer than any fault lasts."""
+
+    async def publish(self, messages: Sequence[Outgoing]) -> Sequence[tuple[Place, int]]:
+        return [await self._publish_one(each) for each in messages]
+
+    async def _publish_one(self, message: Outgoing) -> tuple[Place, int]:
+        for _ in range(MOST_TRIES):
+            with suppress(BusAway, UnknownTopic):  # one that just starts knows of no topic yet
+                [place] = await super().publish([message])
+                return place
+            await asyncio.sleep(0.2)
+        raise AssertionError(f"Kafka never took a message for {message.topic}")
 
 
 class Door:

@@ -13,14 +13,14 @@ from typing import Any
 from sqlalchemy import func, select
 
 from databases import fresh_database
-from muster.bus.kafka import KafkaBus
 from muster.store.open import open_database
 from muster.store.self_check import SelfCheck
 from muster.store.tables import dead_letter
+from polling import PATIENCE
 from soak.answers import Waits
 from soak.clockwork import Clockwork
 from soak.commands import COMMANDS, REPLIES, Commands
-from soak.ground import PARTITIONS, Door, Ground, Work
+from soak.ground import PARTITIONS, Door, Ground, PatientBus, Work
 from soak.orders import Orders
 from soak.readers import Readers
 from soak.samples import Memory, Sample, Tally
@@ -42,8 +42,7 @@ from torture.outside import Sink
 from torture.torture import Watch, calm, count_logs, end_all, kill_all
 
 GROUP = "soak"
-# What has still to come in the end is looked for so often, so many times.
-LOOK_SECONDS, MOST_LOOKS = 1.0, 180
+LOOK_SECONDS = 1.0
 # The storm ends before the work does, so that some of it is begun on what is well again.
 QUIET_SECONDS = 5.0
 VERIFY_SECONDS = 120.0
@@ -115,10 +114,8 @@ class Soaking:
         verdict.expect_none(left, "things had still to come in the end")
 
     async def _left(self, work: Work) -> list[str]:
-        for _ in range(MOST_LOOKS):
-            left = [*await work.left()]
-            if not left:
-                break
+        give_up = time.monotonic() + PATIENCE
+        while (left := [*await work.left()]) and time.monotonic() < give_up:
             await asyncio.sleep(LOOK_SECONDS)
         return left
 
@@ -157,7 +154,7 @@ async def soak(plan: Soak) -> tuple[Verdict, str]:
         database = open_database(url)
         stack.push_async_callback(database.close)
         await arm(database)
-        bus = KafkaBus({"bootstrap.servers": services.kafka.address, "delivery.timeout.ms": 300_000})
+        bus = PatientBus({"bootstrap.servers": services.kafka.address, "delivery.timeout.ms": 300_000})
         stack.push_async_callback(bus.close)
         door = Door(instances)
         stack.push_async_callback(door.client.aclose)
@@ -231,14 +228,11 @@ async def _verify_by_command(verdict: Verdict, nursery: Nursery, folder: Path, u
 
 @asynccontextmanager
 async def running(beside: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """These, while the block runs. What one of them fails with is raised when it is over."""
-    tasks = [asyncio.create_task(each) for each in beside]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-    for each in ended:
-        if isinstance(each, Exception):
-            raise each
+    """These, while the block runs; it ends where one of them fails."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in beside]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()

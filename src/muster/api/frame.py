@@ -1,5 +1,6 @@
 """The outermost layer: every answer has ids and security headers, is counted, and gets a line in the log."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TypeAlias
@@ -8,7 +9,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from muster.api.metrics import HttpMetrics
-from muster.api.problems import MEDIA_TYPE, our_fault, rendered
+from muster.api.problems import MEDIA_TYPE, Refused, cut_short, our_fault, rendered
 from muster.api.tracing import RequestIds, current, ids_of
 
 _log = structlog.get_logger("muster.access")
@@ -28,6 +29,7 @@ _CONTENT_POLICY = (
     b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 )
 _CACHE_CONTROL = (b"cache-control", b"no-store")
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 # Asked for every few seconds by those who watch over us: not worth a line each.
 _QUIET = frozenset({"/actuator/health", "/health/live", "/health/ready", "/metrics"})
 
@@ -59,7 +61,11 @@ class Frame:
         except Exception:
             # The boundary of one request: a fault in it becomes its answer, and no other request's.
             _log.exception("request failed", path=_path(scope))
-            await answer.failed()
+            await answer.refuse(our_fault())
+        except asyncio.CancelledError:
+            # Nobody but the server cancels a request: one that outlives the time that it gets at the end.
+            _log.warning("request cut short by the end of this instance", path=_path(scope))
+            await answer.refuse(cut_short(changes=method not in _READING))
         finally:
             self._ended(ids, scope, method, answer.status, time.perf_counter() - started)
             current.reset(reset)
@@ -97,13 +103,13 @@ class _Answer:
             message = {**message, "body": b""}
         await self._send(message)
 
-    async def failed(self) -> None:
-        """Answer for a fault, unless something has answered already; what has begun can only be cut off."""
+    async def refuse(self, refused: Refused) -> None:
+        """Unless something has answered already: what has begun can only be cut off."""
         if self._started:
             return
-        refused = our_fault()
         body = rendered(refused, self._ids.request_id)
         headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+        headers += [(name.lower().encode(), value.encode()) for name, value in refused.headers.items()]
         await self.send({"type": "http.response.start", "status": refused.status, "headers": headers})
         await self.send({"type": "http.response.body", "body": body})
 

@@ -75,7 +75,10 @@ MEANINGS: Mapping[Code, tuple[int, str]] = {
         503,
         "The database cannot be reached, or not be written. Nothing was written; try again.",
     ),
-    Code.OUTCOME_UNKNOWN: (503, "The database left during the commit: look before you repeat."),
+    Code.OUTCOME_UNKNOWN: (
+        503,
+        "The database left during the commit, or this instance ended before it: look before you repeat.",
+    ),
     Code.BUS_UNAVAILABLE: (
         503,
         "The bus did not confirm: messages may be there or not.",
@@ -118,6 +121,17 @@ def clash(code: Code, pointer: str, message: str) -> Refused:
 def our_fault() -> Refused:
     """What a caller is told of a fault of ours: nothing but where to look."""
     return Refused(Code.INTERNAL_ERROR, "Something went wrong here. The log has it under this request's id.")
+
+
+def cut_short(changes: bool) -> Refused:
+    """What a caller is told whose request this instance could not finish before it ended."""
+    if changes:
+        return Refused(
+            Code.OUTCOME_UNKNOWN, "This instance ended meanwhile. It may have been written: look first."
+        )
+    return Refused(
+        Code.UNAVAILABLE, "This instance ended meanwhile. Ask again.", headers={"Retry-After": "1"}
+    )
 
 
 def rendered(refused: Refused, request_id: str) -> bytes:

@@ -115,9 +115,11 @@ class Soaking:
 
     async def _left(self, work: Work) -> list[str]:
         give_up = time.monotonic() + PATIENCE
-        while (left := [*await work.left()]) and time.monotonic() < give_up:
+        while True:
+            left = [*await work.left()]
+            if not left or time.monotonic() > give_up:
+                return left
             await asyncio.sleep(LOOK_SECONDS)
-        return left
 
     async def judge(self, verdict: Verdict) -> list[Tally]:
         database = self.ground.database

@@ -14,7 +14,7 @@ from muster.definitions.document import to_document
 from muster.engine.at_hand import AtHand
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.handlers import Call, Done, Effect, Handlers, Opener, Outcome, Suspend
+from muster.engine.handlers import Call, Done, Effect, Handlers, Opener, Outcome, Suspend, Waker
 from muster.engine.instance import MOST_DRIVEN, Instance, Name
 from muster.engine.journal import SignalKind
 from muster.engine.owned import NewExecution
@@ -142,8 +142,9 @@ class House:
         pures = {"SET": set_fields, **pure_handlers()}
         waits = {"SLEEP": sleep, "ASK": ask, **wait_handlers()}
         self.openers: dict[str, Opener] = {}
+        self.wakers: dict[str, Waker] = {}
         self.effects: dict[str, Effect] = {"TELL": told.tell}
-        handlers = Handlers(self.effects, pures, waits, self.openers)
+        handlers = Handlers(self.effects, pures, waits, self.openers, self.wakers)
         attempts = Attempts(handlers, self.executions, self.clock, lambda: 1.0, LEASE, tracer=tracer)
         observer = None if tracer is None else SpanObserver(tracer, self.clock)
         driver = Driver(self.executions, attempts, self.clock, lambda: 1.0, observer, at_hand, events)
@@ -159,10 +160,14 @@ class House:
             at_hand=at_hand,
             stuck_after=stuck_after,
             observer=observer,
+            kept_program=self.kept_program,
         )
 
     async def program(self, version_id: int) -> Program:
         return self.programs[version_id]
+
+    def kept_program(self, version_id: int) -> Program | None:
+        return self.programs.get(version_id)
 
     async def define(self, definition: Definition) -> None:
         """Make a definition known, as if it had been saved as version 1."""

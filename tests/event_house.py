@@ -55,7 +55,8 @@ class Awaiting(Waiting):
         self.receptions = Receptions(self.committer, name, LEASE)
         self.waits = EventWaitRepository(database, self.receptions)
         new_id = lambda: str(uuid.uuid4())  # noqa: E731  # as it is wired
-        self.openers["WAIT_EVENTS"] = WaitForEvents(self.service, self.waits, new_id, "http://muster.test")
+        wait = WaitForEvents(self.service, self.waits, new_id, "http://muster.test")
+        self.openers["WAIT_EVENTS"] = self.wakers["WAIT_EVENTS"] = wait
 
     async def wait_for(self, key: str = "w", **config: Any) -> str:
         """Save a workflow that waits for both events, or as told, and begin it: the execution's id."""

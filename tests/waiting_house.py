@@ -63,6 +63,9 @@ class Waiting(House):
     async def program(self, version_id: int) -> Program:
         return await self.known.of(version_id)
 
+    def kept_program(self, version_id: int) -> Program | None:
+        return self.known.kept(version_id)
+
     async def save(self, key: str, *nodes: JsonObject, **head: Any) -> str:
         """Save a chain of nodes as version 1 of a workflow whose id is its key."""
         chained = [

@@ -14,6 +14,7 @@ AT_HAND = "tests/contract/test_contexts_at_hand.py"
 IN_CACHE = "tests/contract/test_durability_in_a_cache.py"
 CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 EVENT_WAITS = "tests/contract/test_event_waits.py"
+WITH_ITS_EVENT = "tests/contract/test_ended_with_its_event.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
 COMMANDS = "tests/contract/test_commands.py"
@@ -767,6 +768,27 @@ MUTANTS = [
         "await asyncio.shield(asyncio.gather(*submitted, return_exceptions=True))",
         "await asyncio.gather(*submitted, return_exceptions=True)",
         "tests/contract/test_taken_up_at_once.py stops_waiting and sqlite",
+    ),
+    Mutant(
+        "what something else has reached does not end with its event",
+        "store/finishing.py",
+        "        ~exists().where(S.execution_id == E.id).select_from(execution_signal),\n",
+        "",
+        f"{WITH_ITS_EVENT} cancelled and postgres",
+    ),
+    Mutant(
+        "a wait that its execution has gone on from is complete",
+        "store/resuming.py",
+        "        decided.have_gone_on(finished)\n",
+        "",
+        f"{WITH_ITS_EVENT} acknowledged and postgres",
+    ),
+    Mutant(
+        "what does not complete by computing is not written as if it did",
+        "engine/drive.py",
+        "        if ahead or live.closing() or live.state.status is not ExecutionStatus.COMPLETED:\n",
+        "        if False:\n",
+        f"{WITH_ITS_EVENT} many_steps and postgres",
     ),
     Mutant(
         "positions that Kafka refused are recorded again",

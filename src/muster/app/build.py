@@ -104,7 +104,7 @@ async def opened(
         event_waits = EventWaitRepository(database, receptions)
         commands = commands_of(ground, schemas.messages)
         handlers = await stack.enter_async_context(
-            opened_handlers(ground, definitions, plugged, deliveries, event_waits, wait_metrics, commands)
+            opened_handlers(ground, definitions, plugged, deliveries, event_waits, commands)
         )
         metrics = EngineMetrics(registry)
         metrics.committing(lambda: committer.waiting)
@@ -112,7 +112,7 @@ async def opened(
         instances = InstanceRepository(database)
         shared = await stack.enter_async_context(shared_cache(settings.redis, registry))
         offers = Offers()
-        observers: list[Observer] = [Announcing(changes), metrics, offers]
+        observers: list[Observer] = [Announcing(changes), metrics, wait_metrics, offers]
         if tracer is not None:
             observers.append(SpanObserver(tracer, ground.clock))
         engine = await stack.enter_async_context(

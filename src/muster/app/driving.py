@@ -66,6 +66,7 @@ def instance_of(
         at_hand=contexts,
         stuck_after=timedelta(seconds=settings.stuck_after) if settings.stuck_after else None,
         look_every=SELDOM,
+        kept_program=programs.kept,
     )
     ground.lookout.watch(Sight.DUE, instance.hear_due)
     ground.lookout.watch(Sight.LEASES, instance.hear_lease_end)

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 from muster.app.ground import Ground
 from muster.app.settings import CallbackSettings, Settings
-from muster.app.wait_metrics import WaitMetrics
 from muster.engine.housekeeping import Housekeeping
 from muster.engine.lookout import SELDOM, Lookout, Sight
 from muster.engine.ports import NotWritten
@@ -53,8 +52,8 @@ def receptions_of(ground: Ground) -> Receptions:
     return Receptions(ground.receipts, settings.instance_id, timedelta(seconds=settings.engine.lease))
 
 
-def wait_for_events(settings: Settings, http: Http, waits: EventWaits, metrics: WaitMetrics) -> WaitForEvents:
-    return WaitForEvents(http, waits, new_correlation, base_of(settings), metrics.ended)
+def wait_for_events(settings: Settings, http: Http, waits: EventWaits) -> WaitForEvents:
+    return WaitForEvents(http, waits, new_correlation, base_of(settings))
 
 
 def new_correlation() -> str:

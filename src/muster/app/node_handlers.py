@@ -8,7 +8,6 @@ from muster.app.definitions import Definitions
 from muster.app.event_waits import wait_for_events
 from muster.app.ground import Ground
 from muster.app.network import network_effects, web_client
-from muster.app.wait_metrics import WaitMetrics
 from muster.engine.handlers import Handlers, for_every_type
 from muster.nodes import pure_handlers, wait_handlers
 from muster.nodes.publishing import Publish
@@ -24,7 +23,6 @@ async def opened_handlers(
     plugged: Plugged,
     deliveries: DeliveryRepository,
     event_waits: EventWaitRepository,
-    wait_metrics: WaitMetrics,
     commands: Commands,
 ) -> AsyncIterator[Handlers]:
     """The handlers of all node types, while their connections are open."""
@@ -33,6 +31,7 @@ async def opened_handlers(
         web_client(settings) as web,
         network_effects(settings, web, deliveries, templates) as effects,
     ):
+        wait = wait_for_events(settings, web, event_waits)
         yield for_every_type(
             Handlers(
                 {
@@ -44,10 +43,8 @@ async def opened_handlers(
                 },
                 {**pure_handlers(), **plugged.pures},
                 {**wait_handlers(), **plugged.waits},
-                {
-                    "WAIT_EVENTS": wait_for_events(settings, web, event_waits, wait_metrics),
-                    "KAFKA_COMMAND": commands.node,
-                },
+                {"WAIT_EVENTS": wait, "KAFKA_COMMAND": commands.node},
+                {"WAIT_EVENTS": wait},
             ),
             definitions.catalogue.node_types,
         )

@@ -11,16 +11,22 @@ from typing import Protocol
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from muster.engine.event_waits import Accepted, Arrived, NearMiss, Verdict, WaitStatus
+from muster.engine.journal import JournalRow
+from muster.engine.live import Live
+from muster.engine.observer import Nobody
+from muster.engine.owned import Checkpoint
 from muster.kit.loop import Loop
 from muster.kit.tasks import ended
+from muster.model.json import Json
 from muster.store.database import CommitUnknown, Unavailable
 
 LOOK_EVERY = 15.0
+NODE_TYPE = "WAIT_EVENTS"
 KNOWN = frozenset({"api_response", "kafka_event"})
 
 
-class WaitMetrics:
-    """A `nodes.event_waiting.ArrivalObserver` that counts."""
+class WaitMetrics(Nobody):
+    """A `nodes.event_waiting.ArrivalObserver`, and an observer of executions, that counts."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._events = Counter(
@@ -58,10 +64,19 @@ class WaitMetrics:
         self._events.labels(event.source.value, verdict.reason.value.lower()).inc()
         self._conflicts.inc(verdict.near is NearMiss.LATE)
 
-    def ended(self, status: WaitStatus, received: Sequence[str]) -> None:
-        self._ends.labels(status.value).inc()
+    def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
+        for row in rows:
+            if row.completed_at is not None and live.program.steps[row.node].type == NODE_TYPE:
+                self._count(row.output)
+
+    def _count(self, output: Json) -> None:
+        """What a visit came to that went on, or failed, with what it had by then."""
+        received = output.get("receivedEvents") if isinstance(output, dict) else None
+        if not isinstance(output, dict) or not isinstance(received, list):
+            return
+        self._ends.labels(WaitStatus(str(output["status"])).value).inc()
         if received:
-            self._first.labels(received[0] if received[0] in KNOWN else "other").inc()
+            self._first.labels(str(received[0]) if received[0] in KNOWN else "other").inc()
 
 
 class Standing(Protocol):

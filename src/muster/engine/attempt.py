@@ -12,7 +12,17 @@ from typing import NamedTuple, TypeVar
 from muster.engine.claiming import Claiming
 from muster.engine.doubt import doubt
 from muster.engine.each import Interrupted, OnItemError, Options, run_each
-from muster.engine.handlers import BatchEffect, Call, Done, Effect, Handlers, Opener, Outcome, Suspend, Visit
+from muster.engine.handlers import (
+    BatchEffect,
+    Call,
+    Done,
+    Effect,
+    Handlers,
+    Opener,
+    Outcome,
+    Suspend,
+    Visit,
+)
 from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.journal import COMPENSATION, JournalRow
@@ -79,7 +89,11 @@ class Attempts:
     def computes(self, live: Live, run: Run) -> bool:
         """Whether this node only computes, so that it is done here and now."""
         step = live.program.steps[run.node]
-        return step.kind is not NodeKind.EFFECT and step.type not in self._handlers.openers
+        if step.type not in self._handlers.openers:
+            return step.kind is not NodeKind.EFFECT
+        waker = self._handlers.wakers.get(step.type)
+        answer = live.answers.get((run.node, run.visit))
+        return waker is not None and run.woken and waker.knows_all(step.node.config, answer)
 
     def compute(self, live: Live, run: Run) -> Settled:
         step = live.program.steps[run.node]
@@ -87,7 +101,8 @@ class Attempts:
         if live.has_timed_out(run):
             return Settled(run, _late(step), started)
         try:
-            return Settled(run, bounded(self._computed(step, call), run.node), started)
+            outcome, told = self._computed(step, call)
+            return Settled(run, bounded(outcome, run.node), started, told)
         except Unread:
             raise
         except ExpressionError as error:
@@ -95,10 +110,12 @@ class Attempts:
         except Exception as mistake:
             return Settled(run, _mistaken(call, mistake), started)
 
-    def _computed(self, step: Step, call: Call) -> Outcome:
+    def _computed(self, step: Step, call: Call) -> tuple[Outcome, Json]:
+        if (waker := self._handlers.wakers.get(step.type)) is not None:
+            return waker.go_on(step.node.config, call)
         if step.kind is NodeKind.WAIT:
-            return self._handlers.waits[step.type](_parameters(step.body, call), call)
-        return self._handlers.pures[step.type](step.node.config, call)
+            return self._handlers.waits[step.type](_parameters(step.body, call), call), None
+        return self._handlers.pures[step.type](step.node.config, call), None
 
     async def run(self, live: Live, todo: Run | Undo) -> Settled:
         """Do something that cannot be undone by computing. Raises `Lost` where another may be doing it."""

@@ -23,7 +23,7 @@ from muster.engine.handlers import Reported
 from muster.engine.journal import JournalRow
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
-from muster.engine.openings import ApprovalOpening, Closing, InVain, Opening
+from muster.engine.openings import ApprovalOpening, Closing, EventWaitDone, InVain, Opening
 from muster.engine.owned import Checkpoint, Ended, Progress
 from muster.engine.ports import Executions, NotWritten
 from muster.engine.reading import read_into
@@ -116,6 +116,30 @@ class Driver:
         checkpoint = checkpoint_of(live, self._clock.now())
         # What fails, if only by its output, leaves more behind than its rows.
         return Ended(tuple(live.rows), checkpoint) if checkpoint.failure is None else None
+
+    def finish(self, live: Live) -> Ended | None:
+        """An execution that something has reached, from there to its end; None, where it does not complete by
+        a few steps that only compute. Nothing is written of it. Raises `Unread`."""
+        now = self._now(live)
+        if any(token.due and token.due <= now for token in live.state.tokens):
+            return None
+        ahead = deque(todo for event in live.take_signals() for todo in live.happen(event, now))
+        for _ in range(PURE_STEPS_IN_A_ROW):
+            if not ahead:
+                break
+            match ahead.popleft():
+                case Run() as run if self._attempts.computes(live, run):
+                    ahead += live.happen(*self._note(live, self._attempts.compute(live, run)))
+                case Finish():
+                    continue
+                case _:
+                    return None
+        if ahead or live.closing() or live.state.status is not ExecutionStatus.COMPLETED:
+            return None
+        checkpoint = checkpoint_of(live, self._clock.now())
+        # Who goes on from a wait says so; whatever else is opened is not written here.
+        is_all = checkpoint.failure is None and all(isinstance(each, EventWaitDone) for each in live.opens)
+        return Ended(tuple(live.rows), checkpoint) if is_all else None
 
     async def _compute(self, live: Live, todo: Iterable[Todo], most: float = inf) -> list[Run | Undo]:
         """Compute what is pure and all that follows from it, `most` steps; answer what is left to do."""

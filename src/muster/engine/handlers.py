@@ -177,14 +177,25 @@ class Opener(Protocol):
     async def __call__(self, visit: Visit) -> tuple[Outcome, Json]: ...
 
 
+class Waker(Protocol):
+    """An opener that goes on by computing, where its answer says all that it needs."""
+
+    def knows_all(self, config: JsonObject, answer: Json) -> bool:
+        """Whether a visit that was given this answer looks nothing up."""
+        ...
+
+    def go_on(self, config: JsonObject, call: Call) -> tuple[Outcome, Json]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Handlers:
-    """Handlers by the registry's spelling of their node type."""
+    """Handlers by the registry's spelling of their node type. Those of `wakers` are `openers`, too."""
 
     effects: Mapping[str, Effect]
     pures: Mapping[str, Pure]
     waits: Mapping[str, Wait]
     openers: Mapping[str, Opener] = field(default_factory=dict)
+    wakers: Mapping[str, Waker] = field(default_factory=dict)
 
 
 def for_every_type(handlers: Handlers, types: Iterable[str]) -> Handlers:
@@ -196,6 +207,7 @@ def for_every_type(handlers: Handlers, types: Iterable[str]) -> Handlers:
         {**dict.fromkeys(names, _nothing_to_compute), **handlers.pures},
         {**dict.fromkeys(names, _no_wait), **handlers.waits},
         handlers.openers,
+        handlers.wakers,
     )
 
 

@@ -10,6 +10,7 @@ from math import inf
 
 from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.drive import Driver
+from muster.engine.finishing import Finished, Finishing
 from muster.engine.limits import limit_of
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
@@ -64,7 +65,7 @@ class Instance:
     taken over more than `most_takeovers` times without making progress is given up; `trials` says how those
     are driven before that. It `ring`s for the others where something is due that it does not take itself.
     What makes no progress here for longer than `stuck_after` is left to whoever takes it over. For what it is
-    not told of it looks every `look_every` seconds.
+    not told of it looks every `look_every` seconds. `kept_program` gives a program that need not be read.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Instance:
         at_hand: AtHand | None = None,
         stuck_after: timedelta | None = None,
         look_every: float = LOOK_EVERY,
+        kept_program: Callable[[int], Program | None] | None = None,
     ) -> None:
         self._look_every = look_every
         self._stuck_after = inf if stuck_after is None else stuck_after.total_seconds()
@@ -97,6 +99,7 @@ class Instance:
         self._program = program
         self._clock = clock
         self._observer = observer or Nobody()
+        self._finishing = Finishing(driver, kept_program, self._observer, self._at_hand)
         self._taking = Taking(executions, program, clock, most_takeovers, self.look_now, self._at_hand)
         self._has_ended_leases = False
         self._has_tried = False
@@ -413,6 +416,12 @@ class Instance:
     def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:
         """Go on with what was claimed for this instance by whoever let it go on."""
         self._see_to_it(asyncio.create_task(self._take_up(taken, asked, is_takeover=False)))
+
+    def finish(self, owned: OwnedExecution) -> Finished | None:
+        return self._finishing.finish(owned)
+
+    def has_finished(self, finished: Finished) -> None:
+        self._finishing.has_finished(finished)
 
     def _see_to_it(self, beginning: asyncio.Task[object]) -> None:
         self._beginning.add(beginning)

@@ -1,6 +1,6 @@
 """A version made ready to run: its graph, its nodes' bodies, its policies. Made once, shared by all runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -46,7 +46,7 @@ class Program:
     """`asks` are the nodes that are not repeated unasked where they may have been done. `in_cache`: what
     nodes did may be lost with whoever did it, up to the last checkpoint or what a cache has. `only_computes`:
     nothing in it reaches outside, speaks or waits, and nobody is told of its steps. Of one that is `watched`,
-    every visit that is done is an event."""
+    every visit that is done is an event. Whatever follows the nodes `computes_after` only computes."""
 
     graph: Graph
     steps: Mapping[str, Step]
@@ -60,6 +60,7 @@ class Program:
     in_cache: bool = False
     only_computes: bool = False
     watched: bool = False
+    computes_after: frozenset[str] = frozenset()
 
 
 def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) -> Program:
@@ -68,8 +69,10 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
     definition = replace(definition, nodes=nodes)
     kinds = {node.id: node_types[node.type.upper()].kind for node in definition.nodes}
     steps = {node.id: _step(node, kinds[node.id]) for node in definition.nodes}
+    computing = {node.id for node in nodes if _only_computes(node_types[node.type.upper()])}
+    graph = compile_graph(definition)
     return Program(
-        graph=compile_graph(definition),
+        graph=graph,
         steps=steps,
         policies={node.id: _policy(node, node_types[node.type.upper()]) for node in definition.nodes},
         output=None if definition.output is None else compile_template(definition.output),
@@ -79,9 +82,9 @@ def compile_program(definition: Definition, node_types: Mapping[str, NodeType]) 
         asks=frozenset(node_id for node_id, step in steps.items() if _asks(step)),
         concurrency=compile_concurrency(definition.concurrency),
         in_cache=definition.durability == "cache",
-        only_computes=not definition.watch
-        and all(_only_computes(node_types[node.type.upper()]) for node in definition.nodes),
+        only_computes=not definition.watch and len(computing) == len(nodes),
         watched=definition.watch,
+        computes_after=frozenset(_followed_by(graph, computing)),
     )
 
 
@@ -90,6 +93,12 @@ def _compensated(node: Node, kind: NodeType) -> Node:
     if node.compensate is not None or kind.compensation is None:
         return node
     return replace(node, compensate=kind.compensation(node.config))
+
+
+def _followed_by(graph: Graph, computing: Set[str]) -> Iterator[str]:
+    """The nodes from which no path leads to any other than these."""
+    others = sum(1 << place for node_id, place in graph.position.items() if node_id not in computing)
+    return (node_id for node_id, reached in graph.reach.items() if not reached & others)
 
 
 def _only_computes(kind: NodeType) -> bool:

@@ -21,6 +21,10 @@ class Programs:
         self._node_types = node_types
         self._kept: OrderedDict[int, Program] = OrderedDict()
 
+    def kept(self, version_id: int) -> Program | None:
+        """None: it would have to be read."""
+        return self._kept.get(version_id)
+
     async def of(self, version_id: int) -> Program:
         """Raises `LookupError` if there is no such version."""
         if version_id in self._kept:

@@ -59,8 +59,7 @@ class EventWaits(Protocol):
 
 
 class WaitForEvents:
-    """`new_id` makes correlation ids that nobody can guess; `base` is where this service is called. `ended`
-    hears how waits came to their ends, and which events they had by then, in their order."""
+    """`new_id` makes correlation ids that nobody can guess; `base` is where this service is called."""
 
     def __init__(
         self,
@@ -68,10 +67,8 @@ class WaitForEvents:
         waits: EventWaits,
         new_id: Callable[[], str],
         base: str,
-        ended: Callable[[WaitStatus, Sequence[str]], None] | None = None,
     ) -> None:
         self._http, self._waits, self._new_id, self._base = http, waits, new_id, base.rstrip("/")
-        self._ended = ended
         self._templates = PerConfig(_template)
 
     async def __call__(self, visit: Visit) -> tuple[Outcome, Json]:
@@ -166,22 +163,29 @@ class WaitForEvents:
 
     # --- going on ------------------------------------------------------------------------------------------
 
+    def knows_all(self, config: JsonObject, answer: Json) -> bool:
+        if not isinstance(answer, dict):
+            return answer is None
+        return MORE_TIME not in answer and not _lacks_its_call(config, answer)
+
+    def go_on(self, config: JsonObject, call: Call) -> tuple[Outcome, Json]:
+        if not isinstance(call.answer, dict):
+            return Failure("Timeout", "the time for its events was over"), None
+        return _gone_on(config, call, call.answer)
+
     async def _woken(self, visit: Visit) -> tuple[Outcome, Json]:
         call, answer = visit.call, visit.call.answer
         if not isinstance(answer, dict):
-            return Failure("Timeout", "the time for its events was over"), None
+            return self.go_on(visit.config, call)
         if MORE_TIME in answer:
             kept = await self._found(call)
             if kept is None:
                 return Failure("Timeout", "nothing is known of its events any more"), None
             return _parked(call, kept, ()), None
-        if "apiCallResponse" not in answer and API_RESPONSE in enabled_events(visit.config):
+        if _lacks_its_call(visit.config, answer):
             # Complete before its own call had been answered.
             kept = await self._found(call)
             answer = {**answer, "apiCallResponse": kept.response} if kept and kept.response else answer
-        received = answer.get("received")
-        if self._ended is not None and isinstance(received, dict):
-            self._ended(WaitStatus(str(answer["status"])), list(received))
         return _gone_on(visit.config, call, answer)
 
 
@@ -257,6 +261,10 @@ def _request(block: JsonObject, execution_id: str, correlation_id: str) -> JsonO
         "body": body,
         "timeout": block.get("requestTimeout", DEFAULT_REQUEST_TIMEOUT),
     }
+
+
+def _lacks_its_call(config: JsonView, answer: JsonView) -> bool:
+    return "apiCallResponse" not in answer and API_RESPONSE in enabled_events(config)
 
 
 def _gone_on(config: JsonView, call: Call, answer: JsonObject) -> tuple[Outcome, Json]:

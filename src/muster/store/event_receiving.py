@@ -4,8 +4,8 @@ All of that is one transaction for a whole batch, under the locks of the executi
 of instances that receive the same event, one stores it, and of any that complete a wait, one resumes it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -127,6 +127,35 @@ def receive_all(
 ) -> tuple[list[Verdict], list[Answer]]:
     """Store what is accepted, and keep what is not: what became of each, and what the executions whose waits
     are complete are to be told."""
+    decided = decide(connection, items)
+    store(connection, decided, instance)
+    return decided.verdicts, decided.answers
+
+
+@dataclass(slots=True)
+class Decided:
+    """What becomes of a batch, nothing of which is stored yet, under the locks of the executions concerned.
+    `lost` are events by whose ids nothing is known; `answers` are for the executions whose waits are
+    complete."""
+
+    verdicts: list[Verdict]
+    touched: list[_Held]
+    lost: list[Arrived]
+    at: datetime
+
+    @property
+    def answers(self) -> list[Answer]:
+        return [_answer(each) for each in self.touched if each.completes]
+
+    def have_gone_on(self, executions: Container[str]) -> None:
+        """These have gone on from their waits, and need not be told."""
+        for each in self.touched:
+            if each.completes and each.row.execution_id in executions:
+                each.state = replace(each.state, status=WaitStatus.COMPLETED)
+
+
+def decide(connection: Connection, items: Sequence[Arrived]) -> Decided:
+    """What is to become of each event."""
     waits = _meant(connection, items)
     held = _locked(connection, [wait for wait in waits if wait is not None])
     at = now(connection)
@@ -134,12 +163,15 @@ def receive_all(
         held[wait.id].take(each, at) if wait is not None and wait.id in held else UNKNOWN
         for each, wait in zip(items, waits, strict=True)
     ]
-    touched = [each for each in held.values() if each.is_touched]
-    _store(connection, touched, at, instance)
     lost = [each for each, wait in zip(items, waits, strict=True) if wait is None]
-    missed = [miss for each in touched for miss in each.missed]
-    keep_missed(connection, [*missed, *unmatched(connection, lost)], at)
-    return verdicts, [_answer(each) for each in touched if each.completes]
+    return Decided(verdicts, [each for each in held.values() if each.is_touched], lost, at)
+
+
+def store(connection: Connection, decided: Decided, instance: str) -> None:
+    """Write down what was decided."""
+    _store(connection, decided.touched, decided.at, instance)
+    missed = [miss for each in decided.touched for miss in each.missed]
+    keep_missed(connection, [*missed, *unmatched(connection, decided.lost)], decided.at)
 
 
 def _meant(connection: Connection, items: Sequence[Arrived]) -> list[Row[Any] | None]:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from sqlalchemy import Connection, select
 
 from muster.engine.event_waits import Accepted, Arrived, Verdict
+from muster.engine.finishing import Finished
 from muster.engine.owned import OwnedExecution
 from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
@@ -19,7 +20,8 @@ from muster.store.answers import Answer, keep, make_due, signals_of_answers
 from muster.store.claims import MAY_BE_TAKEN, OWNED, RESUMED, UNOWNED, E, take
 from muster.store.committer import TROUBLE, GroupCommitter, Kind, Locks
 from muster.store.dialect import Claim
-from muster.store.event_receiving import receive_all
+from muster.store.event_receiving import decide, store
+from muster.store.finishing import Finish, finish_answered, write_finished
 from muster.store.tables import workflow_execution
 
 ANSWERED = Among(
@@ -113,6 +115,17 @@ class HandingOver:
         self._asked = min(self._asked, asked)
         self._claimed.append(owned)
 
+    def finish(self, owned: OwnedExecution) -> Finished | None:
+        """See `Taker`."""
+        return None if self._taker is None else self._taker.finish(owned)
+
+    def tell_finished(self, submitted: "asyncio.Future[Received]") -> None:
+        """What has ended is written, whoever waits for it."""
+        if submitted.cancelled() or submitted.exception() is not None:
+            return
+        if (finished := submitted.result().finished) is not None and self._taker is not None:
+            self._taker.has_finished(finished)
+
     def _hand_over(self) -> None:
         claimed, self._claimed = self._claimed, []
         assert self._taker is not None, "nothing is claimed for nobody"
@@ -120,10 +133,11 @@ class HandingOver:
 
 
 class Received(NamedTuple):
-    """What became of an event, and the execution that was claimed with it."""
+    """What became of an event, and the execution that was claimed with it, or has come to its end."""
 
     verdict: Verdict
-    owned: OwnedExecution | None
+    owned: OwnedExecution | None = None
+    finished: Finished | None = None
 
 
 class Brought(NamedTuple):
@@ -134,30 +148,40 @@ class Brought(NamedTuple):
 
 
 class ReceivingAndTaking:
-    """Takes events for waits, and claims the executions of those that are complete. Without an owner, and
-    where somebody has them, they are due at once."""
+    """Takes events for waits, and claims the executions of those that are complete. What ends with its event
+    is written as it ended. Without an owner, and where somebody has them, they are due at once."""
 
     key_may_repeat = True
     locks = Locks.ROWS
     is_single_statement = False
 
-    def __init__(self, instance: str, lease: timedelta) -> None:
-        self._instance, self._lease = instance, lease
+    def __init__(self, instance: str, lease: timedelta, finish: Finish) -> None:
+        self._instance, self._lease, self._finish = instance, lease, finish
 
     def write(self, connection: Connection, items: Sequence[Brought]) -> Sequence[Received]:
-        verdicts, answers = receive_all(connection, [item.event for item in items], self._instance)
+        decided = decide(connection, [item.event for item in items])
         owners = {item.event.execution_id: item.owner for item in items if item.owner is not None}
-        owned = resume(connection, answers, owners, self._lease)
+        answers = decided.answers
+        mine = [each for each in answers if each.execution_id in owners]
+        finished = finish_answered(connection, mine, decided.at, self._finish)
+        decided.have_gone_on(finished)
+        store(connection, decided, self._instance)
+        write_finished(connection, finished, owners, decided.at)
+        left = [each for each in answers if each.execution_id not in finished]
+        owned = resume(connection, left, owners, self._lease)
         return [
-            _with_owned(verdict, item.event, owned) for item, verdict in zip(items, verdicts, strict=True)
+            _with_execution(verdict, item.event.execution_id, owned, finished)
+            for item, verdict in zip(items, decided.verdicts, strict=True)
         ]
 
 
-def _with_owned(verdict: Verdict, event: Arrived, owned: dict[str, OwnedExecution]) -> Received:
+def _with_execution(
+    verdict: Verdict, execution_id: str, owned: dict[str, OwnedExecution], finished: dict[str, Finished]
+) -> Received:
     if not isinstance(verdict, Accepted) or not verdict.completes:
-        return Received(verdict, None)
-    mine = owned.pop(event.execution_id, None)
-    return Received(verdict._replace(is_taken_up=mine is not None), mine)
+        return Received(verdict)
+    mine, done = owned.pop(execution_id, None), finished.pop(execution_id, None)
+    return Received(verdict._replace(is_taken_up=bool(mine or done)), mine, done)
 
 
 class Receptions:
@@ -166,7 +190,7 @@ class Receptions:
 
     def __init__(self, committer: GroupCommitter, instance: str, lease: timedelta) -> None:
         self._committer, self._handing = committer, HandingOver()
-        self._kind = ReceivingAndTaking(instance, lease)
+        self._kind = ReceivingAndTaking(instance, lease, self._handing.finish)
 
     def hand_to(self, taker: Taker) -> None:
         """Let this one go on with executions from now on."""
@@ -174,4 +198,6 @@ class Receptions:
 
     def submit(self, event: Arrived) -> "asyncio.Future[Received]":
         brought = Brought(event, self._handing.owner)
-        return self._handing.submit(self._committer, self._kind, brought, event.correlation_id)
+        submitted = self._handing.submit(self._committer, self._kind, brought, event.correlation_id)
+        submitted.add_done_callback(self._handing.tell_finished)
+        return submitted

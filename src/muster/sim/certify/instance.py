@@ -87,6 +87,7 @@ class House:
             LEASE,
             alone=True,  # whoever was there before is gone: nobody has to wait for a lease
             look_every=LOOK_EVERY,
+            kept_program=self.programs.kept,
         )
         receptions.hand_to(instance)
         doors = Doors(
@@ -152,7 +153,8 @@ class House:
         }
         pures = {**pure_handlers(), **subject.plug_in.pures}
         all_waits = {**wait_handlers(), **subject.plug_in.waits}
-        return for_every_type(Handlers(effects, pures, all_waits, openers), subject.node_types)
+        handlers = Handlers(effects, pures, all_waits, openers, {"WAIT_EVENTS": wait})
+        return for_every_type(handlers, subject.node_types)
 
 
 class _Workflows:

@@ -63,11 +63,14 @@ MOST_EXECUTIONS = 8
 TOPIC = "answers"
 TYPES = {
     "TELL": NodeType("TELL", NodeKind.EFFECT, "", "TELL", "", {}),
+    "COMPUTE": NodeType("COMPUTE", NodeKind.PURE, "", "COMPUTE", "", {}),
     "WAIT_EVENTS": WAIT_EVENTS,
 }
 CALL: JsonObject = {"url": "http://service/", "retries": 50}
 EVENT: JsonObject = {"topic": TOPIC, "filter": {"done": True}}
 KEYED = 5
+# Nothing but computing follows these.
+COMPUTING = (6, 7, 8)
 PAID: JsonObject = {"topic": "paid", "correlationIdField": "order", "correlation": "#{order}"}
 # By their versions. What is late goes on with what is there.
 WAITS: dict[int, JsonObject] = {
@@ -76,6 +79,9 @@ WAITS: dict[int, JsonObject] = {
     3: {"kafkaEvent": EVENT, "timeout": 2, "onTimeout": "continue_with_partial"},
     4: {"apiCall": CALL, "kafkaEvent": EVENT, "timeout": 3, "onTimeout": "continue_with_partial"},
     KEYED: {"kafkaEvent": PAID, "timeout": 3_600},
+    6: {"apiCall": CALL, "kafkaEvent": EVENT, "timeout": 3_600},
+    7: {"kafkaEvent": EVENT, "timeout": 3_600},
+    8: {"kafkaEvent": EVENT, "timeout": 2, "onTimeout": "continue_with_partial"},
 }
 MakeWaits = type[EventWaitRepository]
 
@@ -176,8 +182,9 @@ def _judge(row: Any, wait: Any, outside: Outside) -> list[str]:
         wrong.append(f"{row.id} went on with {sorted(row.context)}, and its wait has {sorted(received)}")
     if row.workflow_version_id == KEYED and row.context.get("kafka_event") != {"order": row.given["order"]}:
         wrong.append(f"{row.id} went on with another's order")
-    if outside.went_on[row.id] != 1:
-        wrong.append(f"{row.id} went on {outside.went_on[row.id]} times")
+    computes = row.workflow_version_id in COMPUTING
+    if (row.context.get("computed") if computes else outside.went_on[row.id]) != 1:
+        wrong.append(f"{row.id} went on {outside.went_on[row.id]} times, and has {sorted(row.context)}")
     told = [name for (execution, name), count in outside.accepted.items() if execution == row.id]
     twice = [name for name in told if outside.accepted[row.id, name] > 1]
     wrong += [f"{name} of {row.id} was accepted twice" for name in twice]
@@ -237,11 +244,21 @@ class _Place:
         receptions = Receptions(committer, self.name, LEASE)
         waits = self._make(database, receptions)
         wait = WaitForEvents(_Service(self._outside, self._chance), waits, ids.new, "http://here")
-        handlers = Handlers({"TELL": self._tell}, {}, {}, {"WAIT_EVENTS": wait})
+        openers, pures = {"WAIT_EVENTS": wait}, {"COMPUTE": _compute}
+        handlers = Handlers({"TELL": self._tell}, pures, {}, openers, openers)
         driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         programs = Programs(_document, TYPES)
         name = Name(self.name, ids.new())
-        instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
+        instance = Instance(
+            name,
+            executions,
+            driver,
+            programs.of,
+            clock,
+            LEASE,
+            most_takeovers=TAKEOVERS,
+            kept_program=programs.kept,
+        )
         if self._chance.random() < 0.7:
             receptions.hand_to(instance)  # else what is complete is due, and found
         async with asyncio.TaskGroup() as tasks:
@@ -346,7 +363,14 @@ class _Service:
         return HttpAnswer(202, (), b"", "service")
 
 
+def _compute(config: JsonObject, call: Call) -> Done | Failure:
+    """How often it was done, as its execution knows it."""
+    before = call.scope.root.get("computed")
+    count = 1 + (before if isinstance(before, int) else 0)
+    return Done({"computed": count}, {"computed": count})
+
+
 async def _document(version_id: int) -> JsonObject:
     wait = Node("wait", "wait_events", WAITS[version_id], is_start=True)
-    nodes = (wait, Node("after", "TELL", {}))
+    nodes = (wait, Node("after", "COMPUTE" if version_id in COMPUTING else "TELL", {}))
     return to_document(Definition("w", nodes, (Edge("wait", "after"),)))

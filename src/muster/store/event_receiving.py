@@ -4,12 +4,13 @@ All of that is one transaction for a whole batch, under the locks of the executi
 of instances that receive the same event, one stores it, and of any that complete a wait, one resumes it.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, Text, bindparam, exists, func, select, true
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from muster.engine.event_waits import (
     Accepted,
@@ -28,7 +29,7 @@ from muster.model.json import Json, JsonObject
 from muster.store.among import Among, run_among
 from muster.store.answers import Answer, give
 from muster.store.committer import Locks
-from muster.store.database import CLOCK
+from muster.store.database import CLOCK, LookAgain
 from muster.store.dialect import now, update_rows, utc_now
 from muster.store.event_waits import COLUMN_OF, W, state_of, told
 from muster.store.limits import QUEUED
@@ -67,6 +68,34 @@ HELD = Among(
     W.id,
     lambda these: select(*COLUMNS, utc_now().label("clock")).where(these).order_by(W.id).with_for_update(),
 )
+
+
+def _known_and_held() -> Select[Any]:
+    """On PostgreSQL: the waits of some correlations, locked with their executions, in the order of those (a
+    wait is locked by nobody who has not locked its execution). Nothing is given, and nothing locked, unless
+    all are known and none of the executions is queued: else more has to be looked up before."""
+    wanted = func.unnest(bindparam("wanted", type_=ARRAY(Text()))).table_valued("key").render_derived()
+    wait = select(W.id, W.execution_id).where(W.correlation_id == wanted.c.key).lateral()
+    status = select(E.status).where(E.id == wait.c.execution_id).lateral()
+    looked_up = select(wait.c.id, wait.c.execution_id, status.c.status)
+    looked_up = looked_up.select_from(wanted.join(wait, true()).join(status, true()))
+    found = looked_up.order_by(wait.c.execution_id, wait.c.id).cte("found")
+    both = select(E.status.label("execution_status"), E.trace_parent, *COLUMNS).join_from(
+        workflow_execution, execution_wait_states, E.id == W.execution_id
+    )
+    each = both.where(E.id == found.c.execution_id, W.id == found.c.id)
+    locked = each.with_for_update(of=(workflow_execution, execution_wait_states)).lateral("locked")
+    are_known = select(func.count()).select_from(found).scalar_subquery() == func.cardinality(
+        bindparam("wanted", type_=ARRAY(Text()))
+    )
+    return (
+        select(locked, utc_now().label("clock"))
+        .select_from(found.join(locked, true()))
+        .where(are_known, ~exists().where(found.c.status == QUEUED))
+    )
+
+
+KNOWN_AND_HELD = _known_and_held()
 
 
 @dataclass(slots=True)
@@ -156,8 +185,14 @@ class Decided:
 
 def decide(connection: Connection, items: Sequence[Arrived]) -> Decided:
     """What is to become of each event."""
-    waits = _meant(connection, items)
-    held = _locked(connection, [wait for wait in waits if wait is not None])
+    at_once = _hold_known(connection, items) if connection.dialect.name == "postgresql" else ()
+    if at_once:
+        known = {row.correlation_id: row for row in at_once}
+        waits: list[Row[Any] | None] = [known[each.correlation_id] for each in items]
+        held = _held(connection, at_once, {row.id: row.trace_parent for row in at_once})
+    else:
+        waits = _meant(connection, items)
+        held = _locked(connection, [wait for wait in waits if wait is not None])
     at = now(connection)
     verdicts = [
         held[wait.id].take(each, at) if wait is not None and wait.id in held else UNKNOWN
@@ -172,6 +207,17 @@ def store(connection: Connection, decided: Decided, instance: str) -> None:
     _store(connection, decided.touched, decided.at, instance)
     missed = [miss for each in decided.touched for miss in each.missed]
     keep_missed(connection, [*missed, *unmatched(connection, decided.lost)], decided.at)
+
+
+def _hold_known(connection: Connection, items: Sequence[Arrived]) -> Sequence[Row[Any]]:
+    """All of the waits, locked; none, where something about them is unusual. Raises `LookAgain`."""
+    correlations = {each.correlation_id for each in items}
+    if not all(is_storable(each, NAME_LENGTH) for each in correlations):
+        return ()
+    rows = connection.execute(KNOWN_AND_HELD, {"wanted": sorted(correlations)}).all()
+    if rows and (len(rows) < len(correlations) or any(row.execution_status == QUEUED for row in rows)):
+        raise LookAgain("an execution was queued, or is gone, in between")
+    return rows
 
 
 def _meant(connection: Connection, items: Sequence[Arrived]) -> list[Row[Any] | None]:
@@ -198,9 +244,14 @@ def _locked(connection: Connection, waits: Sequence[Row[Any]]) -> dict[str, _Hel
     else:
         lock_begun(connection, executions)
     rows = run_among(connection, HELD, {wait.id for wait in waits}).all()
+    return _held(connection, rows, {wait.id: wait.trace_parent for wait in waits})
+
+
+def _held(
+    connection: Connection, rows: Sequence[Row[Any]], traces: Mapping[str, str | None]
+) -> dict[str, _Held]:
     # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
     connection.info[CLOCK] = max((row.clock for row in rows), default=None)
-    traces = {wait.id: wait.trace_parent for wait in waits}
     return {
         row.id: _Held(row, state_of(row), dict(row.events or {}), row.near_misses, traces[row.id])
         for row in rows

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
-from muster.api.answers import answer
+from muster.api.answers import JsonAnswer, answer
 from muster.api.auth.signatures import verify_signature
 from muster.api.describe import described
 from muster.api.direct import Call
@@ -68,12 +68,14 @@ async def call_back(request: Request, parts: Given) -> Response:
     )
     [verdict] = await parts.waiting.receive([event])
     if isinstance(verdict, Accepted):
-        return answer(CallbackAnswer(accepted=True))
+        return JsonAnswer(_ACCEPTED, 200)
     if verdict.near is None:
         charge_in_vain(request, parts)
     return answer(CallbackAnswer(accepted=False, reason=verdict.reason))
 
 
+# Nearly all answers are this one.
+_ACCEPTED = CallbackAnswer(accepted=True).model_dump_json(by_alias=True).encode()
 DIRECT: Mapping[str, Call] = {PATH: call_back}
 
 
@@ -103,7 +105,9 @@ def _found(request: Request, body: Json, name: str) -> str:
 
 def _given(request: Request, body: Json, name: str) -> str | None:
     """What the headers say, or else the query, or else the body. Raises `Refused`."""
-    told = request.headers.get(HEADERS[name]) or request.query_params.get(name)
+    told = request.headers.get(HEADERS[name])
+    if not told and request.scope["query_string"]:
+        told = request.query_params.get(name)
     if told:
         return told
     found = context_of(body).get(name)

@@ -1,6 +1,8 @@
 """What nothing but computing is left of ends in the very transaction that stores its last event. (On SQLite
 transactions run in a thread of their own: there it is claimed, and driven to the same end.)"""
 
+import asyncio
+
 import pytest
 
 from event_house import DONE, END, KAFKA_EVENT, TOPIC, Awaiting
@@ -203,3 +205,22 @@ async def test_what_takes_many_steps_is_driven(house: Awaiting, ended: list[str]
     await house.waits.receive([await event_for(house, execution)])
     await until(lambda: completed(house, execution))
     assert ended == []
+
+
+async def test_two_who_receive_the_same_events_at_once_end_each_execution_once(
+    house: Awaiting, database: Database, ended: list[str]
+) -> None:
+    there = Awaiting(database, name="there")
+    await there.instance.take_back()
+    there.receptions.hand_to(there.instance)
+    executions = [await waiting(house, NOTE), *[await house.begin_waiting() for _ in range(39)]]
+    events = [await event_for(house, each) for each in executions]
+    # In another order, and in several batches: they meet in the middle.
+    batches = [house.waits.receive(events[first : first + 8]) for first in range(0, 40, 8)]
+    batches += [there.waits.receive(events[first : first + 5][::-1]) for first in range(35, -1, -5)]
+    verdicts = [verdict for batch in await asyncio.gather(*batches) for verdict in batch]
+    assert sum(isinstance(verdict, Accepted) for verdict in verdicts) == 40
+    for execution in executions:
+        await until(lambda execution=execution: completed(house, execution))  # type: ignore[misc]
+        assert await house.journal(execution) == [("wait", "", "completed"), ("note", "", "completed")]
+    assert len(set(ended)) == len(ended)

@@ -53,13 +53,18 @@ class MessageTriggers:
             return None  # it tells that something is gone, and no more
         of_topic = await self._startables.by_topic(message.topic)
         try:
-            event = event_of(message, self._clock)
+            body = read_message(message)
         except AuthorError as error:
             # Others may use the topic for what they like: only a trigger of its own expects JSON there.
             return Rejected(message, "UNPARSABLE", str(error)) if of_topic else None
-        wanted = [*of_topic, *await self._named(event.name)]
-        firing = (self._triggering.fire(each, event) for each in wanted if may_start(message, each))
-        came = await asyncio.gather(*firing, return_exceptions=True)
+        triggers = [*of_topic, *await self._named(_name(message, body))]
+        wanted = [each for each in triggers if may_start(message, each)]
+        if not wanted:
+            return None  # as it is with most: nothing is made of it that nobody reads
+        event = event_of(message, body, self._clock)
+        came = await asyncio.gather(
+            *(self._triggering.fire(each, event) for each in wanted), return_exceptions=True
+        )
         refused = [each for each in came if isinstance(each, AuthorError)]
         for each in came:
             if isinstance(each, BaseException) and not isinstance(each, AuthorError):
@@ -76,9 +81,8 @@ def may_start(message: Message, trigger: Startable) -> bool:
     return trigger.created_at is None or message.at + AS_EXACT_AS_TIMES_ARE > trigger.created_at
 
 
-def event_of(message: Message, clock: Clock) -> Event:
-    """A message as triggers see it. Raises `AuthorError` if it is no JSON."""
-    body = read_message(message)
+def event_of(message: Message, body: Json, clock: Clock) -> Event:
+    """A message as triggers see it, and what is in it."""
     headers = [(name.lower(), value.decode(errors="replace")) for name, value in message.headers]
     payload = payload_of(body, headers, {}) | {
         "topic": message.topic,
@@ -92,7 +96,7 @@ def event_of(message: Message, clock: Clock) -> Event:
         context=context_of(body),
         payload=payload,
         at=message.at,
-        name=_first(message, EVENT_NAMES) or _named_in(body),
+        name=_name(message, body),
         # Without one of its own each message is an event of its own.
         id=_first(message, EVENT_IDS) or event_id_of(body) or message.name,
         # With its time: a topic that is made anew counts from nothing.
@@ -100,6 +104,10 @@ def event_of(message: Message, clock: Clock) -> Event:
         received_at=clock.now(),
         trace=trace_of(message),
     )
+
+
+def _name(message: Message, body: Json) -> str | None:
+    return _first(message, EVENT_NAMES) or _named_in(body)
 
 
 def _first(message: Message, names: Sequence[str]) -> str | None:

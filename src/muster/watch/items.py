@@ -90,8 +90,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class WantedItems:
-    """`q` is how a correlation key begins; `workflow` is a workflow's id or key; `node` is what is still counted
-    on, missed or not yet due; `group` is a group's hash."""
+    """`q` is how a correlation key begins; `workflow` is a workflow's id or key; `node` is what is still
+    counted on, missed or not yet due; `group` is a group's hash."""
 
     q: str | None = None
     status: Severity | None = None

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx
 import typer.main
-from click import Command, Context, Group
 
 from muster.app.build import opened
 from muster.app.cli import app
@@ -132,15 +131,12 @@ def _commands() -> str:
         "As `--help` tells them; more of each in [The command line](command-line.md).",
     ]
     for name, command in commands():
-        with Context(command, info_name=name) as context:
-            parts += [
-                f"## `{name}`",
-                f"```text\n{_help(command, context)}\n```",
-            ]
+        context = typer.Context(command, info_name=name)
+        parts += [f"## `{name}`", f"```text\n{_help(command, context)}\n```"]
     return "\n\n".join(parts)
 
 
-def _help(command: Command, context: Context) -> str:
+def _help(command: Any, context: typer.Context) -> str:
     """In plain words: Typer's own boxes are for terminals."""
     usage = command.get_usage(context)
     words = [usage, "", (command.help or "").strip()]
@@ -148,14 +144,16 @@ def _help(command: Command, context: Context) -> str:
     return "\n".join([*words, "", *(f"  {record[0]}  {record[1]}" for record in options if record)]).strip()
 
 
-def commands() -> Iterator[tuple[str, Command]]:
+def commands() -> Iterator[tuple[str, Any]]:
     """Every command, with the names that lead to it."""
     yield from _below("muster", typer.main.get_command(app))
 
 
-def _below(name: str, command: Command) -> Iterator[tuple[str, Command]]:
-    if not isinstance(command, Group):
+def _below(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    # Typer has a Click of its own, so a group is not known by the class of the other.
+    inner = getattr(command, "commands", None)
+    if inner is None:
         yield name, command
         return
-    for each, inner in command.commands.items():
-        yield from _below(f"{name} {each}", inner)
+    for each, one in inner.items():
+        yield from _below(f"{name} {each}", one)

@@ -1,6 +1,7 @@
 """The site has a page for everything; no link leads nowhere; every alert has its runbook."""
 
 import asyncio
+import itertools
 import json
 import re
 import sys
@@ -42,6 +43,7 @@ def test_the_references_name_everything_that_there_is(made: dict[str, str]) -> N
     ] == []
     assert [leaf.path for leaf in leaves() if f"| `{leaf.path}` |" not in made["reference-settings"]] == []
     assert [name for name, _ in commands() if f"## `{name}`\n" not in made["reference-commands"]] == []
+    assert {"muster serve", "muster outbox renew"} <= {name for name, _ in commands()}
     assert made["reference-endpoints"].count("\n| `") > 140
     dashboard = (ROOT / "ops" / "grafana" / "muster.json").read_text()
     metrics = set(re.findall(r"\b(?:muster|workflow_kafka)_[a-z_]+", dashboard))
@@ -106,3 +108,29 @@ def test_every_runbook_says_what_it_means_where_to_look_and_what_to_do() -> None
         assert [word for word in ("**Means**", "**Look**", "**Do**") if word not in section] == [], section[
             :40
         ]
+
+
+def typed_commands(page: Path) -> set[tuple[str, ...]]:
+    """The commands of Muster that a page names, without what they are given."""
+    text = page.read_text()
+    blocks = "\n".join(code for kind, code in CODE.findall(text) if kind in ("sh", "console"))
+    lines = re.findall(r"^(?:\$ )?muster ([^\n|#]*)", blocks, re.MULTILINE)
+    named = [*re.findall(r"`muster ([^`\n]*)`", text), *lines]
+    return {tuple(found) for one in named if (found := _words(one))}
+
+
+def _words(command: str) -> list[str]:
+    return list(itertools.takewhile(lambda word: re.fullmatch(r"[a-z][a-z-]*", word), command.split()))[:2]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_is_named_is_there(page: Path) -> None:
+    there = {tuple(name.removeprefix("muster ").split()) for name, _ in commands()}
+    alone = {name[0] for name in there if len(name) == 1}
+    groups = {name[0] for name in there if len(name) == 2}
+    missing = [
+        words
+        for words in typed_commands(page)
+        if words not in there and words[0] not in alone and not (len(words) == 1 and words[0] in groups)
+    ]
+    assert missing == []

@@ -55,9 +55,9 @@ def outages(seed: int) -> list[Strike]:
     ]
 
 
-def rolls() -> list[Strike]:
-    """All are restarted one after the other, twice, as if a new version came."""
-    return [Strike(part, Blow.ROLL, 0, 0.0) for part in (1 / 3, 2 / 3)]
+def rolls(parts: Sequence[float]) -> list[Strike]:
+    """All are restarted one after the other, as if a new version came, when these parts are done."""
+    return [Strike(part, Blow.ROLL, 0, 0.0) for part in parts]
 
 
 class Chaos:

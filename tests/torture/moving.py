@@ -43,8 +43,9 @@ MOST_TRIES = 400
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """So many executions on so many instances; something goes wrong every so many seconds. It may be said to
-    be too late only where the machine has nothing else to do: `punctual`."""
+    """So many executions on so many instances; something goes wrong every so many seconds, and when the parts
+    `rolls` are done all are restarted one after the other. It may be said to be too late only where the
+    machine has nothing else to do: `punctual`."""
 
     seed: int
     executions: int
@@ -53,6 +54,7 @@ class Journey:
     every: float = 1.0
     redis: bool = False
     punctual: bool = False
+    rolls: tuple[float, ...] = (1 / 3, 2 / 3)
 
 
 def workflow() -> dict[str, Any]:
@@ -154,7 +156,7 @@ async def _storm(
     tasks = [asyncio.create_task(each) for each in beside]
     try:
         await asyncio.gather(
-            chaos.rage(strikes, rolls(), watch.done),
+            chaos.rage(strikes, rolls(journey.rolls), watch.done),
             start_all("moving", range(journey.executions), instances),
         )
     finally:

@@ -45,7 +45,7 @@ def letters(server: Server) -> object:
 
 
 def token(server: Server, role: str) -> str:
-    making = [str(MUSTER), "token", "create", role, "--role", role, "--data-dir", str(server.folder)]
+    making = [str(MUSTER), "token", "create", role, "--role", role]
     made = subprocess.run(
         making, env=server.environment(), cwd=server.folder, check=True, timeout=PATIENCE, capture_output=True
     )

@@ -1,4 +1,4 @@
-"""What goes wrong and when, all of it from a seed: every kind once before any comes again."""
+"""What goes wrong and when, all of it from a seed: each round has every kind."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from soak.samples import Sample, Tally
 from soak.table import Stretch, table
 
 
-def test_every_fault_comes_before_any_comes_again_more_often_than_its_share() -> None:
+def test_a_round_has_every_fault_as_often_as_it_is_its_share() -> None:
     round_ = sum(ROUND.values())
     first = list(islice(troubles(7, 4, 3.0, 4.0, set(Fault)), round_))
     assert Counter(each.fault for each in first) == ROUND

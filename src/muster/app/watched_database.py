@@ -136,7 +136,8 @@ class WatchedDatabase:
                 raise Unavailable(ANSWERS_NOBODY) from silent
 
     def _look(self, limit: asyncio.Timeout) -> None:
-        if self._silence.nobody_is_answered():
+        # One that is given up already takes a while to let go of its connection.
+        if self._silence.nobody_is_answered() and not limit.expired():
             limit.reschedule(0.0)
 
     async def close(self) -> None:

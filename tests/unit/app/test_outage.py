@@ -181,3 +181,32 @@ async def test_a_read_that_waits_already_is_given_up_too(
     watched.step = PATIENCE_SECONDS + DOUBT_SECONDS + 1
     with pytest.raises(Unavailable, match="answers nobody"):
         await waiting
+
+
+async def test_a_read_that_takes_a_while_to_be_given_up_is_given_up_once(watched: Watched) -> None:
+    faults: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+    letting_go, may_go = asyncio.Event(), asyncio.Event()
+
+    async def read(work: Any, single: bool = False) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            letting_go.set()
+            await may_go.wait()
+            raise
+
+    watched.shaky.read = read  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watched_database, "LOOKS", (0.0, 0.0, 0.01))
+        watched.now += PATIENCE_SECONDS + 1
+        watched.step = DOUBT_SECONDS + 1
+        asked = asyncio.create_task(watched.database.read(lambda _: None))
+        await asyncio.sleep(0)
+        watched.now += PATIENCE_SECONDS + 1
+        await letting_go.wait()
+        await asyncio.sleep(0.05)
+        may_go.set()
+        with pytest.raises(Unavailable):
+            await asked
+    assert not faults

@@ -40,7 +40,9 @@ class KafkaMember:
         self._ends: dict[Place, int] = {}
         self._begins: dict[Place, int] = {}
         self._kept: list[Record] = []
+        # What was given back, and of that what came again, while the client was asked.
         self._gone: set[Place] = set()
+        self._back: set[Place] = set()
         self._paused = False
         self._missing: set[str] = set()
         self._refused: set[Place] = set()
@@ -94,18 +96,16 @@ class KafkaMember:
         if not self._topics:
             self._consumer.unsubscribe()
             return
-        self._consumer.subscribe(self._topics, on_revoke=self._revoked, on_lost=self._lost)
+        self._consumer.subscribe(
+            self._topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
 
     def _take(self, most: int) -> Sequence[Message]:
         consumer = self._resumed()
         self._commit_again(consumer)
         records, self._kept = self._kept, []
         if not records:
-            self._gone.clear()
-            first = consumer.poll(LOOK_SECONDS)
-            # What has come with it; this does not wait.
-            records = [] if first is None else [first, *consumer.consume(most - 1, 0)]
-            records = self._without_gone(records)
+            records = self._come(consumer, most, LOOK_SECONDS)
         messages = [message_of(record) for record in records if self._is_good(record)]
         self._commit_ends(consumer)
         return messages
@@ -127,15 +127,26 @@ class KafkaMember:
             return
         consumer.pause(consumer.assignment())
         self._paused = True
-        self._gone.clear()
-        record = consumer.poll(0)
-        if record is not None:
-            came = [record, *consumer.consume(1_000, 0)]
-            self._kept += self._without_gone(came)
+        self._kept += self._come(consumer, 1_000, 0)
 
-    def _without_gone(self, records: list[Record]) -> list[Record]:
-        """Without what is another's since it came: partitions are given back while the client is asked."""
+    def _come(self, consumer: Consumer, most: int, seconds: float) -> list[Record]:
+        """What has come, once there is one, without what is another's since: partitions are given back while
+        the client is asked. What was given back before the first came says nothing of it: it is from a
+        partition that came again."""
+        first = consumer.poll(seconds)
+        if first is None:
+            return []
+        self._gone.clear()
+        self._back.clear()
+        records = [first, *consumer.consume(most - 1, 0)]  # this does not wait
+        if self._back:
+            # Which are from before and which from after cannot be told. A new client has all of it again.
+            self._close()
+            return []
         return [each for each in records if _place(each) not in self._gone] if self._gone else records
+
+    def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._back |= {Place(each.topic, each.partition) for each in partitions} & self._gone
 
     def _is_good(self, record: Record) -> bool:
         error, place = record.error(), _place(record)

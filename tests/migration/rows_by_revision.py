@@ -615,6 +615,7 @@ ROWS: dict[str, list[tuple[str, dict[str, object]]]] = {
         ),
     ],
     "0038_marked_in_place": [],
+    "0039_one_letter_a_message": [],
 }
 
 

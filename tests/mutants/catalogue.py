@@ -896,6 +896,27 @@ MUTANTS = [
         f"{BUS} another_has_recorded and sqlite",
     ),
     Mutant(
+        "what comes from a partition that went and came back",
+        "bus/kafka_member.py",
+        "        self._gone.clear()\n        self._back.clear()\n",
+        "",
+        "tests/unit/test_revoked_meanwhile.py one_that_is_back",
+    ),
+    Mutant(
+        "what went and came back while messages were gathered",
+        "bus/kafka_member.py",
+        "        if self._back:\n",
+        "        if False:\n",
+        "tests/unit/test_revoked_meanwhile.py from_before",
+    ),
+    Mutant(
+        "one letter of a message that several reject at once",
+        "store/message_letters.py",
+        'insert_new(connection, dead_letter, rows, ("message_name",))',
+        'insert_rows(connection, dead_letter, [{**row, "message_name": None} for row in rows])',
+        "tests/contract/test_rejected_twice.py at_once and sqlite",
+    ),
+    Mutant(
         "messages that are older than a trigger",
         "engine/message_triggers.py",
         "return trigger.created_at is None or message.at + AS_EXACT_AS_TIMES_ARE > trigger.created_at",

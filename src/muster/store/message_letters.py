@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from muster.engine.bus import Headers, Message, Outgoing, Rejected
 from muster.engine.letters import LetterKind, LetterStatus
@@ -14,10 +14,9 @@ from muster.model.json import Json, JsonObject
 from muster.model.text import is_suitable, made_suitable
 from muster.store.committer import TROUBLE
 from muster.store.database import Database
-from muster.store.dialect import insert_rows, now
+from muster.store.dialect import insert_new, insert_rows, now
 from muster.store.tables import NAME_LENGTH, dead_letter
 
-D = dead_letter.c
 UNDELIVERABLE = "UNDELIVERABLE"
 
 
@@ -37,13 +36,10 @@ class RejectedMessages:
 def write_rejected(connection: Connection, rejected: Sequence[Rejected]) -> None:
     """A letter for each, unless it has one: a message that comes again is rejected again."""
     by_name = {each.message.name: each for each in rejected}
-    present = connection.scalars(
-        select(D.key).where(D.kind == LetterKind.MESSAGE, D.key.in_(sorted(by_name)))
-    )
-    for name in present.all():
-        by_name.pop(name, None)
     at = now(connection)
-    insert_rows(connection, dead_letter, [_row(name, each, at) for name, each in by_name.items()])
+    # In one order: two who have the same messages do not wait for each other.
+    rows = [_row(name, each, at) for name, each in sorted(by_name.items())]
+    insert_new(connection, dead_letter, rows, ("message_name",))
 
 
 def _row(name: str, rejected: Rejected, at: datetime) -> dict[str, object]:
@@ -52,6 +48,7 @@ def _row(name: str, rejected: Rejected, at: datetime) -> dict[str, object]:
         "kind": LetterKind.MESSAGE.value,
         "source": message.topic,
         "key": name,
+        "message_name": name,
         "value": _value(message),
         "headers": _headers(message.headers),
         "error_type": rejected.type[:NAME_LENGTH],

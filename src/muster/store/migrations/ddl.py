@@ -26,7 +26,12 @@ def add_column(op: Operations, table: str, column: sa.Column[Any]) -> None:
 
 
 def create_index(
-    op: Operations, name: str, table: str, columns: Sequence[str | sa.TextClause], where: str | None = None
+    op: Operations,
+    name: str,
+    table: str,
+    columns: Sequence[str | sa.TextClause],
+    where: str | None = None,
+    unique: bool = False,
 ) -> None:
     """Make an index, of the rows for which `where` holds: on MariaDB, which cannot do so, of all rows."""
     partial = None if where is None else sa.text(where)
@@ -34,6 +39,7 @@ def create_index(
         name,
         table,
         columns,
+        unique=unique,
         postgresql_where=partial,
         sqlite_where=partial,
         if_not_exists=_cannot_undo(op) or None,

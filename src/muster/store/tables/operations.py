@@ -96,7 +96,10 @@ dead_letter = new_table(
     institute(),
     Column("created_at", UtcTime, nullable=False),
     Column("resolved_at", UtcTime),
+    # Of a message that came: it has one letter, however often it comes, and to however many at once.
+    Column("message_name", Key(NAME_LENGTH)),
     PrimaryKeyConstraint("id"),
+    Index("ix_dead_letter_message_name", "message_name", unique=True),
     # The open letter of a thing that is tried again.
     Index("ix_dead_letter_key", "kind", "key"),
     # Lists of those that nobody has dealt with, newest first.

@@ -910,6 +910,13 @@ MUTANTS = [
         "tests/unit/test_revoked_meanwhile.py from_before",
     ),
     Mutant(
+        "what comes back is not paused",
+        "bus/kafka_member.py",
+        "        consumer.resume(partitions)\n        places",
+        "        places",
+        "tests/contract/test_given_back.py come_back_paused",
+    ),
+    Mutant(
         "one letter of a message that several reject at once",
         "store/message_letters.py",
         'insert_new(connection, dead_letter, rows, ("message_name",))',

@@ -177,13 +177,13 @@ class KafkaMember:
                 consumer.commit(offsets=done, asynchronous=False)
         except KafkaException as error:
             log.info("positions could not be recorded on leaving, so messages may come again: %s", error)
-        self._forget(places)
+        self._lost(consumer, partitions)
 
-    def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
-        self._forget([Place(each.topic, each.partition) for each in partitions])
-
-    def _forget(self, places: Collection[Place]) -> None:
-        self._gone |= set(places)
+    def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # The client remembers what is paused: it would come back so, and nobody would let it go on.
+        consumer.resume(partitions)
+        places = {Place(each.topic, each.partition) for each in partitions}
+        self._gone |= places
         self._kept = [each for each in self._kept if _place(each) not in places]
         for place in places:
             for kept in (self._fetched, self._reached, self._ends, self._begins):

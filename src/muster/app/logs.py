@@ -1,5 +1,6 @@
 """Logs: one line an event, readable on a terminal, JSON otherwise; secrets never."""
 
+import asyncio
 import json
 import logging
 import re
@@ -49,6 +50,7 @@ def configure_logs(settings: LogSettings, stream: TextIO | None = None) -> Acces
             ],
         )
     )
+    handler.addFilter(_is_news)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.level.upper())
@@ -87,6 +89,14 @@ class AccessLines:
             pass  # where nothing can be written any more, requests are answered all the same
         finally:
             self._handler.release()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """That who asked was cancelled twice, the second time while its connection was let go of, is none: it is
+    closed all the same."""
+    raised = record.exc_info[0] if record.exc_info else None
+    cancelled = raised is not None and issubclass(raised, asyncio.CancelledError)
+    return not (cancelled and record.name.startswith("sqlalchemy.pool"))
 
 
 def _is_text(settings: LogSettings, stream: TextIO) -> bool:

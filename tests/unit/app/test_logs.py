@@ -1,5 +1,6 @@
 """Logs: a line for a program or a person, and no secret in either."""
 
+import asyncio
 import io
 import json
 import logging
@@ -48,6 +49,17 @@ def test_a_librarys_lines_take_the_same_way() -> None:
     configure_logs(LogSettings(), stream)
     logging.getLogger("uvicorn.error").warning("odd %s", "thing")
     assert lines(stream)[0]["event"] == "odd thing"
+
+
+@pytest.mark.parametrize(("raised", "count"), [(asyncio.CancelledError, 0), (OSError, 1)])
+def test_a_connection_that_is_closed_in_a_hurry_is_no_news(raised: type[BaseException], count: int) -> None:
+    stream = io.StringIO()
+    configure_logs(LogSettings(), stream)
+    try:
+        raise raised
+    except (asyncio.CancelledError, OSError):
+        logging.getLogger("sqlalchemy.pool.impl.Pool").exception("Exception terminating connection")
+    assert len(lines(stream)) == count
 
 
 def test_secrets_are_masked_by_name_and_in_urls() -> None:

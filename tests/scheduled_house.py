@@ -8,13 +8,15 @@ from sqlalchemy import select, update
 from engine_house import TYPES, Told
 from muster.definitions.library import Library
 from muster.engine.control import Control
+from muster.engine.occurrence_pass import OccurrencePass
 from muster.engine.ports import NotWritten
-from muster.engine.schedules import OccurrencePass, Scheduling
+from muster.engine.scheduling import Scheduling
 from muster.model.access import Caller, How, Role
 from muster.model.node_type import Catalogue
 from muster.model.schedule import StoredSchedule
 from muster.model.workflow import Schedule
 from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.due_schedules import DueScheduleRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.schedules import ScheduleRepository
 from muster.store.tables import workflow_execution, workflow_schedule
@@ -42,9 +44,10 @@ class Scheduled(Waiting):
         )
         records = ExecutionRecords(database)
         self.control = Control(self.instance, records, self.library, self.known, self.clock, self.ids)
-        self.schedules = ScheduleRepository(database)
-        self.scheduling = Scheduling(self.schedules, self.control, self.library, self.ids, wake=lambda: None)
-        self.occurrences = OccurrencePass(self.schedules, self.control, self, TROUBLE)
+        self.due = DueScheduleRepository(database)
+        schedules = ScheduleRepository(database)
+        self.scheduling = Scheduling(schedules, self.control, self.library, self.ids, wake=lambda: None)
+        self.occurrences = OccurrencePass(self.due, self.control, self, TROUBLE)
 
     def occurred(self, outcome: str, lateness: float | None = None) -> None:
         self.outcomes.append(outcome)

@@ -63,7 +63,7 @@ async def test_what_is_not_due_is_left_alone(house: Scheduled) -> None:
     await house.make(YEARLY)
     assert not await house.occurrences.work()
     assert await house.rows() == []
-    wait = await house.schedules.next_due()
+    wait = await house.due.next_due()
     assert wait is not None
     assert wait > timedelta(0)
 
@@ -86,7 +86,7 @@ async def test_who_dies_after_starting_leaves_nothing_to_start_twice(house: Sche
     made = await house.make(YEARLY)
     due = last_minute().replace(month=1, day=1, hour=0, minute=0)
     await house.put_back(made.id, due)
-    claimed = await house.schedules.claim(10)
+    claimed = await house.due.claim(10)
     await house.occurrences._try(claimed.due[0].stored, due, claimed.at)
     # The instance is gone, and nothing is settled; its time with the schedule runs out.
     await house.put_back(made.id, due)
@@ -103,7 +103,7 @@ async def test_who_dies_before_starting_leaves_it_to_the_others(house: Scheduled
     made = await house.make(house.hourly())
     due = house.last_hour
     await house.put_back(made.id, due)
-    assert len((await house.schedules.claim(10)).due) == 1
+    assert len((await house.due.claim(10)).due) == 1
     assert not await house.occurrences.work()
     await house.put_back(made.id, due)
     await house.fire()
@@ -115,11 +115,11 @@ async def test_who_was_overtaken_settles_nothing(house: Scheduled) -> None:
     made = await house.make(house.hourly())
     due = house.last_hour
     await house.put_back(made.id, due)
-    late = (await house.schedules.claim(10)).due[0]
+    late = (await house.due.claim(10)).due[0]
     await house.put_back(made.id, due)
     await house.fire()
     present = await house.raw(made.id)
-    await house.schedules.settle([Settled(late, plan(late, due - timedelta(days=1)), error="late")])
+    await house.due.settle([Settled(late, plan(late, due - timedelta(days=1)), error="late")])
     assert await house.raw(made.id) == present
 
 
@@ -267,10 +267,10 @@ async def test_one_that_was_switched_off_fires_no_more(house: Scheduled) -> None
     await house.save("w", TELL)
     made = await house.make(house.hourly())
     await house.put_back(made.id, house.last_hour)
-    claimed = await house.schedules.claim(10)
+    claimed = await house.due.claim(10)
     off = await house.scheduling.switch(made.id, ScheduleStatus.INACTIVE, ADA)
     assert off.next_run_at is None
-    await house.schedules.settle([Settled(claimed.due[0], plan(claimed.due[0], claimed.at))])
+    await house.due.settle([Settled(claimed.due[0], plan(claimed.due[0], claimed.at))])
     kept = await house.kept(made.id)
     assert (kept.schedule.status, kept.next_run_at) == ("INACTIVE", None)
     on = await house.scheduling.switch(made.id, ScheduleStatus.ACTIVE, ADA)

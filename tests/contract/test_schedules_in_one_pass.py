@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from muster.engine import schedules
+from muster.engine import occurrence_pass
 from muster.engine.occurrences import DueSchedule, Plan, plan
 from muster.engine.schedules import Settled
 from muster.model.workflow import Schedule
 from muster.store.database import Database
-from muster.store.schedules import LEFT_ALONE_FOR
+from muster.store.due_schedules import LEFT_ALONE_FOR
 from scheduled_house import ADA, Scheduled, last_minute, text
 
 NODE = {"id": "a", "type": "NOOP"}
@@ -46,12 +46,12 @@ async def test_what_was_run_by_hand_meanwhile_is_not_forgotten(house: Scheduled)
     made = await house.make(MINUTELY)
     due = last_minute() - timedelta(hours=1)
     await house.put_back(made.id, due, misfire="skip")
-    (claimed,) = (await house.schedules.claim(10)).due
+    (claimed,) = (await house.due.claim(10)).due
     await house.scheduling.run(made.id, ADA, due)
     run_at = (await house.raw(made.id)).last_run_at
     skipped = plan(claimed, due + timedelta(minutes=5))
     assert skipped.skipped_at is not None
-    await house.schedules.settle([Settled(claimed, skipped)])
+    await house.due.settle([Settled(claimed, skipped)])
     row = await house.raw(made.id)
     assert (row.last_run_at, row.last_skipped_at) == (run_at, skipped.skipped_at)
     assert run_at is not None
@@ -68,7 +68,7 @@ async def test_others_have_their_turn_while_times_are_worked_out(
     def slow(due: DueSchedule, at: datetime) -> Plan:
         seen.append(turns)
         loop = asyncio.get_running_loop()
-        until = loop.time() + 2 * schedules.AT_A_STRETCH
+        until = loop.time() + 2 * occurrence_pass.AT_A_STRETCH
         while loop.time() < until:
             pass
         return Plan((), due.due + timedelta(days=1))
@@ -79,7 +79,7 @@ async def test_others_have_their_turn_while_times_are_worked_out(
             turns += 1
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(schedules, "plan", slow)
+    monkeypatch.setattr(occurrence_pass, "plan", slow)
     busy = asyncio.create_task(others())
     await house.occurrences.work()
     busy.cancel()

@@ -7,7 +7,7 @@ from muster.engine.schedules import Claimed, Settled
 from muster.sim.scenarios.schedules import simulate
 from muster.sim.seeds import first_failure, run_in
 from muster.sim.world import World
-from muster.store.schedules import ScheduleRepository
+from muster.store.due_schedules import DueScheduleRepository
 
 SEEDS = 60
 
@@ -28,7 +28,7 @@ def test_a_run_repeats_exactly() -> None:
     assert trace() == trace()
 
 
-class MovesOnFirst(ScheduleRepository):
+class MovesOnFirst(DueScheduleRepository):
     """Lets schedules move on when they are claimed: what is not started by then is lost with a crash."""
 
     async def claim(self, most: int) -> Claimed:

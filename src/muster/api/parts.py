@@ -26,7 +26,7 @@ from muster.engine.following import Following
 from muster.engine.instances import Instances
 from muster.engine.letters import DeadLetters
 from muster.engine.outbox import OutboxRecords, Renewal
-from muster.engine.schedules import Scheduling
+from muster.engine.scheduling import Scheduling
 from muster.engine.triggering import Triggering
 from muster.kit.changes import Changes
 from muster.kit.clock import Clock

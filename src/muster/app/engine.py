@@ -24,7 +24,7 @@ from muster.engine.letters import DeadLetters, redrivers
 from muster.engine.observer import Observer
 from muster.engine.outbox import Stream
 from muster.engine.resending import Resending
-from muster.engine.schedules import Scheduling
+from muster.engine.scheduling import Scheduling
 from muster.engine.taker import Taker
 from muster.engine.tracing import Tracer
 from muster.store.acts import ExecutionActs

@@ -17,12 +17,14 @@ from muster.engine.housekeeping import Expiring, Housekeeping
 from muster.engine.instance import Name
 from muster.engine.letters import DeadLetters
 from muster.engine.lookout import SELDOM, Sight
+from muster.engine.occurrence_pass import OccurrencePass
 from muster.engine.ports import NotWritten
-from muster.engine.schedules import OccurrencePass, Scheduling
+from muster.engine.scheduling import Scheduling
 from muster.kit.loop import Loop
 from muster.kit.tasks import ended
 from muster.store.bulk_jobs import BulkJobRepository
 from muster.store.database import CommitUnknown, Unavailable
+from muster.store.due_schedules import DueScheduleRepository
 from muster.store.expired import ExpiredRows
 from muster.store.near_misses import old_near_misses
 from muster.store.old_executions import OldExecutions
@@ -57,10 +59,11 @@ def bulk_jobs(
 
 
 def schedules(ground: Ground, control: Control, library: Library) -> Schedules:
-    kept = ScheduleRepository(ground.database)
-    occurrences = OccurrencePass(kept, control, ScheduleMetrics(ground.registry), TROUBLE, SELDOM)
+    due = DueScheduleRepository(ground.database)
+    occurrences = OccurrencePass(due, control, ScheduleMetrics(ground.registry), TROUBLE, SELDOM)
     loop = Loop("schedules", occurrences.timetable, TROUBLE)
     ground.lookout.watch(Sight.SCHEDULES, loop.wake)
+    kept = ScheduleRepository(ground.database)
     return Schedules(Scheduling(kept, control, library, ground.ids, loop.wake), loop)
 
 

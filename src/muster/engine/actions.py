@@ -14,7 +14,8 @@ from muster.engine.codec import decode, encode
 from muster.engine.control import Conflict, Records, find, whole
 from muster.engine.journal import SignalKind
 from muster.engine.keeping import answers_of, answers_to_keep, history_kept
-from muster.engine.limits import limit_of, limit_of_occurrence
+from muster.engine.limits import limit_of
+from muster.engine.occurrence_starts import limit_of_occurrence
 from muster.engine.openings import Limit
 from muster.engine.owned import Begun, NewExecution
 from muster.engine.programs import Programs

@@ -51,20 +51,3 @@ def limit_of(
         raise BadConcurrencyKey(error) from None
     # A digest, since a key may be of any length. Each workflow counts its own.
     return Limit(hashlib.sha256(f"{workflow_id}\n{key}".encode()).hexdigest(), concurrency.most)
-
-
-def limit_of_occurrence(schedule_id: str, context: JsonObject) -> Limit | None:
-    """The limit of what a schedule has started with this context: one of its executions is under way at once,
-    the others are queued. None: they may overlap, or it was started otherwise."""
-    told = context.get("_trigger")
-    if not isinstance(told, dict) or told.get("scheduleId") != schedule_id:
-        return None
-    overlap, reason = told.get("overlap"), told.get("reason")
-    # What overlaps is left out only where the clock starts it; a range is filled one after another.
-    if overlap != "queue" and (reason, overlap) != ("backfill", "skip"):
-        return None
-    return (
-        None
-        if reason == "manual"
-        else Limit(hashlib.sha256(f"schedule\n{schedule_id}".encode()).hexdigest(), 1)
-    )

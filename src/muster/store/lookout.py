@@ -25,7 +25,7 @@ from muster.store.command_sending import REFUSED
 from muster.store.commands import K
 from muster.store.database import Database
 from muster.store.dialect import utc_now
-from muster.store.schedules import next_run
+from muster.store.due_schedules import next_run
 from muster.store.tables import (
     alert,
     bulk_job,

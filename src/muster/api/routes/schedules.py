@@ -31,7 +31,7 @@ from muster.definitions.problems import Problems
 from muster.definitions.schedules import is_day, last_moment_in, moment_in, read_schedule
 from muster.definitions.timetables import EPOCH, timetable
 from muster.engine.owned import Begun
-from muster.engine.schedules import MOST_BACKFILLED
+from muster.engine.scheduling import MOST_BACKFILLED
 from muster.model.access import Role
 from muster.model.json import Json, JsonObject
 from muster.model.schedule import ScheduleStatus, StoredSchedule

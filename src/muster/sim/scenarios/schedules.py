@@ -23,9 +23,9 @@ from muster.engine.control import Control
 from muster.engine.drive import Driver
 from muster.engine.handlers import Call, Done, Handlers, Outcome, Suspend
 from muster.engine.instance import Instance, Name
+from muster.engine.occurrence_pass import OccurrencePass
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
-from muster.engine.schedules import OccurrencePass
 from muster.engine.state import Failure, Phase
 from muster.kit.loop import Loop
 from muster.model.execution import NodeStatus
@@ -40,10 +40,10 @@ from muster.sim.template import Template
 from muster.sim.world import BEGINNING, World
 from muster.store.committer import GroupCommitter
 from muster.store.database import CommitUnknown, Database, Unavailable
+from muster.store.due_schedules import DueScheduleRepository
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
 from muster.store.schedule_rows import new_row
-from muster.store.schedules import ScheduleRepository
 from muster.store.tables import metadata, workflow, workflow_execution, workflow_schedule, workflow_version
 from muster.store.templates import TemplateRepository
 from muster.store.workflows import WorkflowRepository
@@ -75,7 +75,7 @@ LEFT = union_all(
     select(workflow_schedule.c.id).where(workflow_schedule.c.status == "ACTIVE"),
     select(workflow_execution.c.id).where(workflow_execution.c.completed_at.is_(None)),
 )
-MakeSchedules = type[ScheduleRepository]
+MakeSchedules = type[DueScheduleRepository]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Run:
     completed_at: datetime | None
 
 
-def simulate(world: World, make: MakeSchedules = ScheduleRepository) -> list[str]:
+def simulate(world: World, make: MakeSchedules = DueScheduleRepository) -> list[str]:
     """Run it in a world; answer what was found wrong."""
     return world.run(partial(_story, make=make))
 

@@ -105,7 +105,29 @@ async def test_messages_older_than_a_trigger_do_not_start_it(client: Client, top
     assert [each["n"] for each in await contexts(client, 1)] == [2]
 
 
-async def test_what_cannot_be_read_or_has_no_key_is_a_dead_letter(client: Client, topic: str) -> None:
+async def test_a_message_that_somebody_waited_for_starts_workflows_all_the_same(
+    client: Client, topic: str
+) -> None:
+    node = {"id": "wait", "type": "wait_events", "config": {"kafkaEvent": {"enabled": True, "topic": topic}}}
+    document = {"workflow": {"name": "waiting", "key": "waiting", "nodes": [node]}}
+    assert (await client.post("/api/workflow", json=document)).status_code == 201
+    await workflow(client)
+    await trigger(client, topic=topic)
+    waiting = (await client.post("/api/workflow/execute", json={"key": "waiting"})).json()["executionId"]
+    path = f"/api/workflow/executions/{waiting}"
+
+    async def waits() -> list[dict[str, Any]]:
+        return list((await client.get(path)).json()["waits"])
+
+    [wait] = await until(waits, every=0.1)
+    ids = {"execution_id": waiting, "correlation_id": wait["correlationId"]}
+    await publish(client, topic, [{"key": "k", "value": each} for each in ({"n": 1}, {**ids, "n": 2})])
+    found = await contexts(client, 3)
+    assert sorted(each["n"] for each in found if "_trigger" in each and "n" in each) == [1, 2]
+    assert (await client.get(path)).json()["status"] == "COMPLETED"
+
+
+async def test_what_has_no_key_is_a_dead_letter(client: Client, topic: str) -> None:
     await workflow(client)
     setting = {"strategy": "CONTEXT_BASED", "contextFields": ["orderId"], "failOnMissingContext": True}
     await trigger(client, topic=topic, idempotencyGenerationSetting=setting)

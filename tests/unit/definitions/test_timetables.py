@@ -113,6 +113,25 @@ def test_an_end_without_a_time_is_the_end_of_that_day() -> None:
     assert len(times(daily, "2020-01-01", 9)) == 2
 
 
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "America/New_York"])
+def test_start_and_end_are_what_the_zones_clock_shows(zone: str) -> None:
+    nine = {"start_date": "2026-03-02T09:00:00", "end_date": "2026-03-03T09:00:00"}
+    later = {"start_date": "2026-03-02T09:00:01", "end_date": "2026-03-03T09:00:00"}
+    sooner = {"start_date": "2026-03-02T09:00:00", "end_date": "2026-03-03T08:59:59"}
+    days = [
+        [each[8:10] for each in times(cron("0 9 * * *", zone, **span), "2020-01-01", 9)]
+        for span in (nine, later, sooner)
+    ]
+    assert days == [["02", "03"], ["03"], ["02"]]
+    midnights = cron("0 0 * * *", zone, start_date="2026-03-02", end_date="2026-03-03")
+    assert [each[8:10] for each in times(midnights, "2020-01-01", 9)] == ["02", "03"]
+
+
+def test_an_end_with_an_offset_is_that_moment_whatever_the_zone() -> None:
+    daily = cron("0 9 * * *", "Asia/Kolkata", start_date="2026-03-01", end_date="2026-03-02T03:30:00Z")
+    assert len(times(daily, "2020-01-01", 9)) == 2
+
+
 @pytest.mark.parametrize(
     ("expression", "after", "next_time"),
     [

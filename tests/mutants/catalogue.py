@@ -7,6 +7,7 @@ HISTORY = "tests/contract/test_recovered_history.py"
 GUARDS = "tests/contract/test_guards.py"
 ONCE = "tests/contract/test_once.py"
 FIRING = "tests/scenario/test_firing.py"
+FIRING_SIGNED = "tests/scenario/test_firing_signed.py"
 SIGNATURES = "tests/unit/auth/test_signatures.py"
 SCHEDULES = "tests/contract/test_schedules.py"
 CACHE = "tests/contract/test_cache.py"
@@ -235,7 +236,7 @@ MUTANTS = [
         "engine/triggering.py",
         "    if event.delivery is None:\n",
         "    if True:\n",
-        f"{FIRING} signed_request_runs_once",
+        f"{FIRING_SIGNED} signed_request_runs_once",
     ),
     Mutant(
         "a message stays with who had its key",

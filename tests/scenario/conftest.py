@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from api_for_tests import Client, Documented
+from clocks import ShiftedClock
 from databases import Kind, MigratedUrls, fresh_database, server_of
 from muster.app.build import House, opened
 from muster.app.settings import Settings
@@ -66,6 +67,23 @@ async def house_on_a_bus(request: pytest.FixtureRequest, tmp_path: Path, topic: 
         await asyncio.to_thread(made.result)
         settings["kafka"] = {"bootstrap_servers": brokers, "consumer": {"group_id": f"g-{topic}"}}
     async with opened(Settings.model_validate(settings)) as found:
+        yield found
+
+
+@pytest.fixture
+def clock() -> ShiftedClock:
+    """This machine's, standing still: of a house that goes by it."""
+    found = ShiftedClock()
+    found.stop()
+    return found
+
+
+@pytest.fixture
+async def house_with_secrets(tmp_path: Path, clock: ShiftedClock) -> AsyncIterator[House]:
+    """Alone on SQLite, with a key to keep secrets under, by a clock that stands still: who wants this one has
+    a `house` that is it."""
+    settings = {"data_dir": str(tmp_path), "secret_key": "A" * 43 + "="}
+    async with opened(Settings.model_validate(settings), clock) as found:
         yield found
 
 

@@ -1,16 +1,11 @@
 """Triggers of definitions and of the API are held to the same rules, and leave nothing half done."""
 
-import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from standardwebhooks import Webhook
 
 from api_for_tests import Client, Documented
-from clocks import ShiftedClock
 from muster.app.build import House, opened
 from muster.app.settings import Settings
 
@@ -19,17 +14,8 @@ ECHO = {"id": "echo", "type": "NOOP", "config": {}}
 
 
 @pytest.fixture
-def clock() -> ShiftedClock:
-    found = ShiftedClock()
-    found.stop()
-    return found
-
-
-@pytest.fixture
-async def house(tmp_path: Path, clock: ShiftedClock) -> AsyncIterator[House]:
-    settings = {"data_dir": str(tmp_path), "secret_key": "A" * 43 + "="}
-    async with opened(Settings.model_validate(settings), clock) as found:
-        yield found
+def house(house_with_secrets: House) -> House:
+    return house_with_secrets
 
 
 def workflow(key: str, **config: Any) -> dict[str, Any]:
@@ -131,44 +117,3 @@ async def test_an_archived_workflow_gets_no_trigger(client: Client) -> None:
     refused = await client.post(TRIGGERS, json={"workflowId": "orders"})
     assert (refused.status_code, refused.json()["code"]) == (409, "CONFLICT")
     assert (await client.get(TRIGGERS)).json()["items"] == []
-
-
-# --- signed ---------------------------------------------------------------------------------------------
-
-
-async def send(client: Client, secret: str, clock: ShiftedClock) -> httpx.Response:
-    body, at = json.dumps({}), clock.now()
-    headers = {
-        "content-type": "application/json",
-        "webhook-id": "msg_1",
-        "webhook-timestamp": str(int(at.timestamp())),
-        "webhook-signature": Webhook(secret).sign("msg_1", at, body),
-    }
-    return await client.post(f"{FIRE}/orders", content=body.encode(), headers=headers)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"triggerEventName": "PAID"}, {"idempotencyGenerationSetting": {"strategy": "UUID"}}],
-)
-async def test_a_signed_message_runs_once_also_when_the_trigger_has_changed(
-    client: Client, clock: ShiftedClock, change: dict[str, Any]
-) -> None:
-    await saved(client, "orders")
-    body = {
-        "workflowId": "orders",
-        "path": "orders",
-        "authentication": "HMAC",
-        "triggerEventName": "ORDERED",
-        "idempotencyGenerationSetting": {"strategy": "EVENT_BASED"},
-    }
-    made = (await client.post(TRIGGERS, json=body)).json()
-    first = await send(client, made["secret"], clock)
-    assert first.status_code == 202, first.text
-    assert (await client.put(f"{TRIGGERS}/{made['id']}", json={**body, **change})).status_code == 200
-    again = await send(client, made["secret"], clock)
-    assert again.json() == {
-        "status": "SKIPPED",
-        "reason": "DUPLICATE",
-        "executionId": first.json()["executionId"],
-    }

@@ -1,6 +1,7 @@
 """Schedules start their workflows, each time once, on every database."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -10,14 +11,16 @@ import pytest
 from engine_house import Told
 from muster.definitions.library import NotFound
 from muster.engine.control import Conflict
+from muster.engine.occurrence_pass import OccurrencePass
 from muster.engine.occurrences import plan
 from muster.engine.schedules import Settled
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, SkipReason
 from muster.model.stored import Page
 from muster.model.workflow import Schedule
 from muster.store.audit import AuditLog
-from muster.store.database import Database
-from scheduled_house import ADA, EVERY_MINUTE, Scheduled, last_minute, text
+from muster.store.database import Database, Unavailable
+from muster.store.due_schedules import DueScheduleRepository
+from scheduled_house import ADA, EVERY_MINUTE, TROUBLE, Scheduled, last_minute, text
 
 TELL = {"id": "a", "type": "TELL", "config": {"say": "at #{_trigger.scheduledTime}"}}
 ASK = {"id": "a", "type": "ASK"}
@@ -81,13 +84,19 @@ async def test_each_of_many_instances_takes_what_the_others_do_not(database: Dat
     assert sum(house.outcomes.count("duplicate") for house in houses) == 0
 
 
+class DiesBeforeSettling(DueScheduleRepository):
+    async def settle(self, settled: Sequence[Settled]) -> None:
+        raise Unavailable("it has died")
+
+
 async def test_who_dies_after_starting_leaves_nothing_to_start_twice(house: Scheduled) -> None:
     await house.save("w", ASK)
     made = await house.make(YEARLY)
     due = last_minute().replace(month=1, day=1, hour=0, minute=0)
     await house.put_back(made.id, due)
-    claimed = await house.due.claim(10)
-    await house.occurrences._try(claimed.due[0].stored, due, claimed.at)
+    dying = OccurrencePass(DiesBeforeSettling(house.database), house.control, house, TROUBLE)
+    with pytest.raises(Unavailable):
+        await dying.work()
     # The instance is gone, and nothing is settled; its time with the schedule runs out.
     await house.put_back(made.id, due)
     again = Scheduled(house.database, name="there")

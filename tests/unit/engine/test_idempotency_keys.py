@@ -51,6 +51,7 @@ def test_a_uuid_is_new_every_time_and_nobody_elses() -> None:
     ("strategy", "setting", "expected"),
     [
         ("TIME_WINDOW", {"ttlMinutes": 15}, f"trigger_t1_{NINE}"),
+        ("TIME_WINDOW", {"ttlMinutes": 1}, f"trigger_t1_{NINE + 7 * 60_000}"),
         ("TIME_WINDOW", {"ttlMinutes": 1440}, f"trigger_t1_{MIDNIGHT}"),
         ("TIME_WINDOW", {"ttlMinutes": 15, "includeTriggerId": False}, f"{NINE}"),
         (

@@ -71,6 +71,11 @@ def test_what_is_late_by_less_than_a_minute_was_not_missed(misfire: str) -> None
     assert skips == []
 
 
+def test_what_is_late_by_a_minute_was_missed() -> None:
+    assert plan(due(misfire="skip"), NOON + MINUTE).skip_reason is SkipReason.MISSED
+    assert plan(due(misfire="skip"), NOON + MINUTE - timedelta(microseconds=1)).start == (NOON,)
+
+
 def test_of_very_many_that_were_missed_the_latest_are_made_up_for() -> None:
     every_second = due(cron="* * * * * *", misfire="fire_all", overlap="allow")
     month_later = NOON + timedelta(days=31)

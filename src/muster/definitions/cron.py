@@ -16,6 +16,7 @@ _MONTHS = {"JAN": 1, "FEB": 2, "MAR": 3, "APR": 4, "MAY": 5, "JUN": 6}
 _MONTHS |= {"JUL": 7, "AUG": 8, "SEP": 9, "OCT": 10, "NOV": 11, "DEC": 12}
 _DAYS = {"SUN": 0, "MON": 1, "TUE": 2, "WED": 3, "THU": 4, "FRI": 5, "SAT": 6}
 _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_LONGEST = 500
 _UNSET = ("*", "?")
 _LAST = 0
 # After so many years the calendar begins anew: what has not come by then never comes.
@@ -149,10 +150,13 @@ def cron_flaw(expression: str) -> str | None:
 @lru_cache(maxsize=4096)
 def parse_cron(expression: str) -> Cron:
     """Raises `CronFlaw`."""
-    parts = expression.upper().split() if len(expression) <= 500 else []
+    if len(expression) > _LONGEST:
+        raise CronFlaw(f"A cron expression has at most {_LONGEST} characters; this has {len(expression)}.")
+    parts = expression.upper().split()
     if len(parts) not in (5, 6):
-        said = len(expression.split())
-        raise CronFlaw(f"A cron expression has five fields, or six with seconds first; this has {said}.")
+        raise CronFlaw(
+            f"A cron expression has five fields, or six with seconds first; this has {len(parts)}."
+        )
     six = ["0", *parts] if len(parts) == 5 else parts
     read = [_Reading(of) for of in _SIX]
     for reading, text in zip(read, six, strict=True):

@@ -213,8 +213,11 @@ def last_moment_in(text: str, timezone: str) -> datetime:
     """The same as `moment_in`; of a day without a time, its last moment there."""
     if not is_day(text):
         return moment_in(text, timezone)
-    next_day = datetime.fromisoformat(text) + timedelta(days=1)
-    return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
+    try:
+        next_day = datetime.fromisoformat(text) + timedelta(days=1)
+        return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)  # the calendar ends with that day: people mean "never"
 
 
 def is_day(text: str) -> bool:

@@ -8,6 +8,8 @@ from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muster.definitions.problems import Problems
+from muster.definitions.schedules import read_schedule
 from muster.definitions.timetables import timetable
 from muster.model.workflow import Schedule
 
@@ -125,6 +127,16 @@ def test_start_and_end_are_what_the_zones_clock_shows(zone: str) -> None:
     assert days == [["02", "03"], ["03"], ["02"]]
     midnights = cron("0 0 * * *", zone, start_date="2026-03-02", end_date="2026-03-03")
     assert [each[8:10] for each in times(midnights, "2020-01-01", 9)] == ["02", "03"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
+def test_the_last_day_of_the_calendar_is_a_far_end(zone: str) -> None:
+    daily = {"type": "CRON", "expression": "0 9 * * *", "timezone": zone, "endDate": "9999-12-31"}
+    problems = Problems()
+    schedule = read_schedule(daily, "", problems)
+    assert problems.all == ()
+    assert schedule is not None
+    assert len(times(schedule, "2026-03-01", 3)) == 3
 
 
 def test_an_end_with_an_offset_is_that_moment_whatever_the_zone() -> None:

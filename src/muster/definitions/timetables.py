@@ -21,12 +21,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT = timedelta(microseconds=1)
 # No clock is changed by more, and none twice within it.
 _FAR = timedelta(hours=26)
+_SHORTEST_MONTH = timedelta(days=28)
 
 
 class _Occurrences(Protocol):
-    @property
-    def apart(self) -> timedelta: ...
-
     def after(self, moment: datetime) -> datetime | None:
         """The first moment later than this one. None: there is none."""
         ...
@@ -34,10 +32,12 @@ class _Occurrences(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """The times of a schedule, from its start to its end, both included."""
+    """The times of a schedule, from its start to its end, both included. No two of them are nearer to each
+    other than `apart`, but where a clock is changed."""
 
     zone: ZoneInfo
     occurrences: _Occurrences
+    apart: timedelta
     start: datetime | None = None
     end: datetime | None = None
 
@@ -50,11 +50,6 @@ class Timetable:
         except OverflowError:  # beyond the calendar, at either end
             return None
         return None if found is None or (self.end is not None and found > self.end) else found
-
-    @property
-    def apart(self) -> timedelta:
-        """No two times are nearer to each other, but where a clock is changed."""
-        return self.occurrences.apart
 
     def upcoming(self, moment: datetime, most: int, until: datetime | None = None) -> list[datetime]:
         """The next times after `moment`, at most so many, and none that is later than `until`, in UTC."""
@@ -74,16 +69,16 @@ def timetable(schedule: Schedule) -> Timetable:
     """The times of a schedule that has no error. Raises `UnknownZone`."""
     zone = zone_named(schedule.timezone)
     start, end = start_of(schedule), end_of(schedule)
-    occurrences: _Occurrences
     if schedule.cron_expression is not None:
         cron = parse_cron(schedule.cron_expression)
-        occurrences = _Cadence(cron, zone) if cron.keeps_cadence else _Fixed(cron, zone)
-    elif schedule.interval_minutes is not None:
-        occurrences = _Interval(start or EPOCH, timedelta(minutes=schedule.interval_minutes))
-    else:
-        assert schedule.day_of_month is not None, "a schedule is one of the three"
-        occurrences = _Monthly(schedule.day_of_month, time.fromisoformat(schedule.time or "00:00"), zone)
-    return Timetable(zone, occurrences, start, end)
+        occurrences: _Occurrences = _Cadence(cron, zone) if cron.keeps_cadence else _Fixed(cron, zone)
+        return Timetable(zone, occurrences, cron.apart, start, end)
+    if schedule.interval_minutes is not None:
+        every = timedelta(minutes=schedule.interval_minutes)
+        return Timetable(zone, _Interval(start or EPOCH, every), every, start, end)
+    assert schedule.day_of_month is not None, "a schedule is one of the three"
+    monthly = _Monthly(schedule.day_of_month, time.fromisoformat(schedule.time or "00:00"), zone)
+    return Timetable(zone, monthly, _SHORTEST_MONTH, start, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +87,6 @@ class _Fixed:
 
     cron: Cron
     zone: ZoneInfo
-
-    @property
-    def apart(self) -> timedelta:
-        return self.cron.apart
 
     def after(self, moment: datetime) -> datetime | None:
         # What the clock has shown before has happened: only later times can be later moments.
@@ -114,10 +105,6 @@ class _Cadence:
 
     cron: Cron
     zone: ZoneInfo
-
-    @property
-    def apart(self) -> timedelta:
-        return self.cron.apart
 
     def after(self, moment: datetime) -> datetime | None:
         while True:
@@ -146,10 +133,6 @@ class _Interval:
     origin: datetime
     every: timedelta
 
-    @property
-    def apart(self) -> timedelta:
-        return self.every
-
     def after(self, moment: datetime) -> datetime | None:
         if moment < self.origin:
             return self.origin
@@ -163,10 +146,6 @@ class _Monthly:
     day: int
     at: time
     zone: ZoneInfo
-
-    @property
-    def apart(self) -> timedelta:
-        return timedelta(days=28)
 
     def after(self, moment: datetime) -> datetime | None:
         shown = shown_at(moment, self.zone)

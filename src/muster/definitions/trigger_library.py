@@ -84,7 +84,11 @@ class TriggerLibrary:
 
     async def rotate(self, trigger_id: str, actor: Caller, reason: str = "") -> SavedTrigger:
         """A new secret. The one before stays valid until the next one is made, or it is revoked."""
-        return await self._with_new_secret(await self._signed(trigger_id, actor), actor, (), reason)
+        present, secret = await self._signed(trigger_id, actor), self._new_secret()
+        audit = _audit(trigger_id, "rotate", actor, present.institute_id, reason=reason)
+        kept = _found(await self._triggers.add_secret(trigger_id, secret, audit), trigger_id)
+        self._changed()
+        return SavedTrigger(kept, secret)
 
     async def revoke(self, trigger_id: str, actor: Caller, reason: str = "") -> Trigger:
         """Let no secret but the newest be valid."""
@@ -102,15 +106,6 @@ class TriggerLibrary:
     ) -> tuple[Sequence[Trigger], str | None]:
         workflow_id = None if workflow is None else (await self._library.workflow(workflow, actor)).id
         return await self._triggers.list(actor.institute_id, workflow_id, page)
-
-    async def _with_new_secret(
-        self, trigger: Trigger, actor: Caller, warnings: tuple[Problem, ...], reason: str = ""
-    ) -> SavedTrigger:
-        secret = self._new_secret()
-        audit = _audit(trigger.id, "rotate", actor, trigger.institute_id, reason=reason)
-        found = _found(await self._triggers.add_secret(trigger.id, secret, audit), trigger.id)
-        self._changed()
-        return SavedTrigger(found, secret, warnings)
 
     async def _own(self, trigger_id: str, actor: Caller) -> Trigger:
         """One that may be changed."""

@@ -17,6 +17,7 @@ from muster.model.workflow import Node, WorkflowStatus
 from muster.nodes.data_ports import NotConfigured
 from muster.store.database import Database
 from muster.store.secrets import SecretRepository
+from muster.store.startables import StartableRepository
 from muster.store.tables import audit_log, workflow_trigger
 from muster.store.triggers import TriggerRepository
 from muster.store.vault import Vault
@@ -36,6 +37,11 @@ def clock() -> FakeClock:
 @pytest.fixture
 def triggers(database: Database, clock: FakeClock) -> TriggerRepository:
     return TriggerRepository(database, clock, Vault.of(KEY))
+
+
+@pytest.fixture
+def startables(database: Database) -> StartableRepository:
+    return StartableRepository(database, Vault.of(KEY))
 
 
 @pytest.fixture
@@ -117,7 +123,10 @@ async def test_of_those_who_want_a_path_one_gets_it(
 
 
 async def test_secrets_are_kept_encrypted_for_their_trigger_alone(
-    database: Database, triggers: TriggerRepository, workflows: WorkflowRepository
+    database: Database,
+    triggers: TriggerRepository,
+    startables: StartableRepository,
+    workflows: WorkflowRepository,
 ) -> None:
     await make(triggers, SIGNED)
     await make(triggers, replace(SIGNED, path="others"), "t2")
@@ -127,12 +136,12 @@ async def test_secrets_are_kept_encrypted_for_their_trigger_alone(
     }
     assert SECRET not in str(kept)
     assert KEY not in str(kept)
-    found = await triggers.by_path("orders")
+    found = await startables.by_path("orders")
     assert found is not None
     assert found.secrets == (secret_bytes(SECRET),)
     moved = update(workflow_trigger).where(workflow_trigger.c.id == "t1").values(secrets=kept["t2"])
     await database.write(lambda connection: connection.execute(moved))
-    found = await triggers.by_path("orders")
+    found = await startables.by_path("orders")
     assert found is not None
     assert found.secrets == ()
 
@@ -142,7 +151,7 @@ async def test_without_the_key_no_secret_is_made_or_read(
 ) -> None:
     await make(triggers, SIGNED)
     for vault in (None, Vault.of(OTHER_KEY)):
-        found = await TriggerRepository(database, clock, vault).by_path("orders")
+        found = await StartableRepository(database, vault).by_path("orders")
         assert found is not None
         assert found.secrets == ()
     with pytest.raises(NotConfigured):
@@ -157,31 +166,34 @@ async def test_secrets_come_under_a_new_key_with_all_others(
     both = SecretRepository(database, clock, Vault.of(f"{OTHER_KEY},{KEY}"))
     assert await both.encrypt_anew() == 1
     assert await both.encrypt_anew() == 0
-    found = await TriggerRepository(database, clock, Vault.of(OTHER_KEY)).by_id("t1")
+    found = await StartableRepository(database, Vault.of(OTHER_KEY)).by_id("t1")
     assert found is not None
     assert found.secrets == (secret_bytes(SECRET),) * 2
 
 
 async def test_only_what_can_be_started_is_found(
-    database: Database, triggers: TriggerRepository, workflows: WorkflowRepository
+    database: Database,
+    triggers: TriggerRepository,
+    startables: StartableRepository,
+    workflows: WorkflowRepository,
 ) -> None:
     named = TriggerSettings(TriggerType.EVENT, "PAID")
     await make(triggers, replace(named, type=TriggerType.WEBHOOK, path="orders"), "t1")
     await make(triggers, named, "t2", "other")
     await make(triggers, replace(named, status=TriggerStatus.INACTIVE), "t3")
-    assert [found.id for found in await triggers.by_event(None, "PAID")] == ["t1", "t2"]
-    assert [found.id for found in await triggers.by_event("other", "PAID")] == ["t2"]
-    assert await triggers.by_event(None, "paid") == []
-    assert await triggers.by_id("t3") is None
-    assert await triggers.by_path("orders/") is None
+    assert [found.id for found in await startables.by_event(None, "PAID")] == ["t1", "t2"]
+    assert [found.id for found in await startables.by_event("other", "PAID")] == ["t2"]
+    assert await startables.by_event(None, "paid") == []
+    assert await startables.by_id("t3") is None
+    assert await startables.by_path("orders/") is None
     active = await workflows.get(None, "w1")
-    found = await triggers.by_path("orders")
+    found = await startables.by_path("orders")
     assert active is not None
     assert found is not None
     assert found.version_id == active.active_version_id
     await workflows.archive("w1", None, audit("archive"))
-    assert await triggers.by_path("orders") is None
-    assert await triggers.by_id("t1") is None
+    assert await startables.by_path("orders") is None
+    assert await startables.by_id("t1") is None
 
 
 def saying(*paths: str) -> NewVersion:
@@ -201,12 +213,12 @@ async def paths(triggers: TriggerRepository) -> dict[str | None, str | None]:
 
 
 async def test_a_version_brings_its_triggers_when_it_becomes_the_active_one(
-    triggers: TriggerRepository, workflows: WorkflowRepository
+    triggers: TriggerRepository, startables: StartableRepository, workflows: WorkflowRepository
 ) -> None:
     await make(triggers, TriggerSettings(path="own"))
     await workflows.add_version("w1", saying("x", "y"), None, True, audit("update"))
     assert await paths(triggers) == {None: "own", "a": "x", "b": "y"}
-    before = await triggers.by_path("x")
+    before = await startables.by_path("x")
     assert before is not None
     await triggers.add_secret(before.id, SECRET, audit("rotate"))
 
@@ -214,7 +226,7 @@ async def test_a_version_brings_its_triggers_when_it_becomes_the_active_one(
     assert await paths(triggers) == {None: "own", "a": "x", "b": "y"}
     await workflows.activate("w1", 3, None, audit("activate"))
     assert await paths(triggers) == {None: "own", "a": "y", "b": "x"}
-    moved = await triggers.by_path("y")
+    moved = await startables.by_path("y")
     assert moved is not None
     assert (moved.id, moved.secrets) == (before.id, (secret_bytes(SECRET),))
     await workflows.activate("w1", 1, None, audit("activate"))
@@ -243,8 +255,8 @@ async def test_a_secret_that_can_be_read_is_valid_beside_one_that_cannot(
     await make(triggers, SIGNED)
     other = TriggerRepository(database, clock, Vault.of(OTHER_KEY))
     await other.add_secret("t1", SECRET, audit("rotate"))
-    for reader in (triggers, other):
-        found = await reader.by_id("t1")
+    for key in (KEY, OTHER_KEY):
+        found = await StartableRepository(database, Vault.of(key)).by_id("t1")
         assert found is not None
         assert found.secrets == (secret_bytes(SECRET),)
 

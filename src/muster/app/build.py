@@ -131,7 +131,7 @@ async def opened(
         watched = watched_parts(ground, watching.due.give_up)
         if "watch" in settings.roles:
             await stack.enter_async_context(
-                notifying(ground, incoming.triggering, definitions.kept_triggers.of_alerts)
+                notifying(ground, incoming.triggering, definitions.stored_startables.of_alerts)
             )
         parts = Parts(
             version=version("muster"),

@@ -17,19 +17,21 @@ from muster.definitions.trigger_library import TriggerLibrary
 from muster.engine.trigger_cache import KeptStartables
 from muster.model.node_type import Catalogue
 from muster.plugin.registry import Plugged
+from muster.store.startables import StartableRepository
 from muster.store.triggers import TriggerRepository
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """`startables` are what triggers start, as they were read last."""
+    """`startables` are the triggers that start something, as they were read last; `stored_startables` as they
+    are."""
 
     storage: Storage
     catalogue: Catalogue
     data: DataParts
     limits: Limits
     library: Library
-    kept_triggers: TriggerRepository
+    stored_startables: StartableRepository
     startables: KeptStartables
     triggers: TriggerLibrary
 
@@ -44,7 +46,7 @@ async def opened_definitions(
     vault = vault_of(settings)
     catalogue = catalogue_with(plugged, can_sign=vault is not None)
     limits = Limits(bytes=settings.api.body_limit)
-    kept = TriggerRepository(database, clock, vault)
+    kept = StartableRepository(database, vault)
     startables = KeptStartables(kept, time.monotonic)
     own, hosts = sqlite_file(settings), database_hosts(settings)
     async with data_parts(database, clock, vault, settings.data_dir, own, hosts, plugged) as data:
@@ -58,5 +60,6 @@ async def opened_definitions(
             changed=startables.forget,
             others_say=others_say,
         )
-        triggers = TriggerLibrary(kept, library, ground.ids, token_bytes, startables.forget)
+        editable = TriggerRepository(database, clock, vault)
+        triggers = TriggerLibrary(editable, library, ground.ids, token_bytes, startables.forget)
         yield Definitions(storage, catalogue, data, limits, library, kept, startables, triggers)

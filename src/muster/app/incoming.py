@@ -75,7 +75,7 @@ async def taking_in(
                 ground.settings.kafka.consumer.group_id,
                 # In this order: who waits for a message comes before what it starts.
                 [wait_messages, MessageTriggers(startables, triggering, ground.clock)],
-                [always, wait_messages.topics, definitions.kept_triggers.topics],
+                [always, wait_messages.topics, definitions.stored_startables.topics],
                 database,
                 ground.clock,
                 ground.messages,

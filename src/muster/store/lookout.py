@@ -26,6 +26,7 @@ from muster.store.commands import K
 from muster.store.database import Database
 from muster.store.dialect import utc_now
 from muster.store.due_schedules import next_run
+from muster.store.startables import WANTED_TOPICS
 from muster.store.tables import (
     alert,
     bulk_job,
@@ -38,7 +39,6 @@ from muster.store.tables import (
     wait_topic,
     workflow_execution,
 )
-from muster.store.triggers import WANTED_TOPICS
 from muster.store.types import UtcTime
 from muster.store.watch_due import PENDING
 from muster.watch.notifying import IncidentState

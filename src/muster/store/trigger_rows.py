@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from muster.definitions.ports import PathTaken
@@ -15,6 +15,11 @@ from muster.store.dialect import insert_rows, update_rows, violated_key
 from muster.store.tables import workflow_trigger
 
 c = workflow_trigger.c
+
+
+def of_institute(institute_id: str | None) -> list[ColumnElement[bool]]:
+    """What narrows triggers to one tenant's; None: to nobody's."""
+    return [] if institute_id is None else [c.institute_id == institute_id]
 
 
 def settings_row(settings: TriggerSettings) -> dict[str, object]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import cast
+from typing import cast, get_args
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.scalars import as_id, as_whole
 from muster.definitions.wall_clock import moment_of, zone_named
 from muster.model.json import Json, JsonObject, JsonView
-from muster.model.workflow import Schedule
+from muster.model.workflow import Misfire, Overlap, Schedule
 
 MOST_SCHEDULES = 100
 MOST_FAILURES = 1_000
@@ -46,8 +46,8 @@ SCHEDULE: JsonObject = {
         "startDate": {"type": ["string", "null"], "format": "instant", "x-literal": True},
         "endDate": {"type": ["string", "null"], "format": "instant", "x-literal": True},
         "status": {"enum": ["ACTIVE", "INACTIVE"], "x-literal": True},
-        "misfire": {"enum": ["fire_once", "skip", "fire_all"], "x-literal": True},
-        "overlap": {"enum": ["skip", "allow", "queue"], "x-literal": True},
+        "misfire": {"enum": list(get_args(Misfire)), "x-literal": True},
+        "overlap": {"enum": list(get_args(Overlap)), "x-literal": True},
         "pauseAfterFailures": {
             "type": ["integer", "null"],
             "minimum": 1,
@@ -159,8 +159,8 @@ def schedule_of(fields: JsonView) -> Schedule:
         start_date=_text(fields, "startDate"),
         end_date=_text(fields, "endDate"),
         status=_text(fields, "status") or "ACTIVE",
-        misfire=_text(fields, "misfire") or "fire_once",
-        overlap=_text(fields, "overlap") or "skip",
+        misfire=cast("Misfire", _text(fields, "misfire") or "fire_once"),
+        overlap=cast("Overlap", _text(fields, "overlap") or "skip"),
         pause_after_failures=as_whole(fields.get("pauseAfterFailures")),
     )
 

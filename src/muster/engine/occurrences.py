@@ -3,9 +3,11 @@
 from collections import deque
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from muster.definitions.timetables import Timetable, timetable
 from muster.model.schedule import SkipReason, StoredSchedule
+from muster.model.workflow import Misfire
 
 # What is late by more was missed: nobody was there to start it.
 MISSED_AFTER = timedelta(minutes=1)
@@ -74,7 +76,7 @@ def plan(due: DueSchedule, at: datetime) -> Plan:
     return Plan((), table.after(wanted[-1]), wanted[-1], SkipReason.OVERLAP)
 
 
-def _made_up_for(table: Timetable, misfire: str, since: datetime, until: datetime) -> list[datetime]:
+def _made_up_for(table: Timetable, misfire: Misfire, since: datetime, until: datetime) -> list[datetime]:
     """Of those that were missed, from `since` to `until`, the ones that are started all the same."""
     match misfire:
         case "fire_all" if until - since < MOST_CAUGHT_UP * table.apart:
@@ -84,8 +86,10 @@ def _made_up_for(table: Timetable, misfire: str, since: datetime, until: datetim
             return latest(table, since, until, MOST_CAUGHT_UP)
         case "skip":
             return []
-        case _:
+        case "fire_once":
             return latest(table, since, until, 1)
+        case _:
+            assert_never(misfire)
 
 
 def latest(table: Timetable, since: datetime, until: datetime, most: int) -> list[datetime]:

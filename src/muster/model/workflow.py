@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal, TypeAlias
 
 from muster.model.json import Json, JsonObject
 
@@ -86,6 +87,11 @@ class Edge:
     severity: str | None = None
 
 
+# What becomes of occurrences that were missed, and of one that comes while another is under way.
+Misfire: TypeAlias = Literal["fire_once", "skip", "fire_all"]
+Overlap: TypeAlias = Literal["skip", "allow", "queue"]
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """When a workflow starts by the clock."""
@@ -99,8 +105,8 @@ class Schedule:
     start_date: str | None = None
     end_date: str | None = None
     status: str = "ACTIVE"
-    misfire: str = "fire_once"
-    overlap: str = "skip"
+    misfire: Misfire = "fire_once"
+    overlap: Overlap = "skip"
     pause_after_failures: int | None = None
 
 

@@ -6,8 +6,11 @@ from pydantic import Field
 
 from muster.api.execution_shapes import REASON
 from muster.api.shapes import Request, Shape
-from muster.definitions.schedules import MOST_FAILURES
+from muster.definitions.schedules import LONGEST_INTERVAL, MOST_FAILURES
 from muster.model.schedule import ScheduleOrigin, ScheduleStatus, SkipReason, StoredSchedule
+
+# How many of its times are told at once.
+MOST_SHOWN = 100
 
 
 class ScheduleFields(Request):
@@ -17,7 +20,7 @@ class ScheduleFields(Request):
     type: str | None = None
     cron_expression: str | None = Field(default=None, examples=["0 9 * * MON-FRI"])
     expression: str | None = None
-    interval_minutes: int | None = Field(default=None, ge=1, le=5_256_000)
+    interval_minutes: int | None = Field(default=None, ge=1, le=LONGEST_INTERVAL)
     day_of_month: int | None = Field(
         default=None, ge=1, le=31, description="In a shorter month, its last day."
     )
@@ -47,7 +50,7 @@ class NextBody(ScheduleFields):
     """A schedule's fields, saved or not, and how many of its times are wanted."""
 
     workflow_id: str | None = None
-    count: int = Field(default=5, ge=1, le=100)
+    count: int = Field(default=5, ge=1, le=MOST_SHOWN)
     after: str | None = Field(default=None, description="Later than that; else than now.")
 
 

@@ -13,6 +13,8 @@ from muster.model.workflow import Misfire, Overlap, Schedule
 
 MOST_SCHEDULES = 100
 MOST_FAILURES = 1_000
+# Ten years, in minutes.
+LONGEST_INTERVAL = 5_256_000
 _KINDS = ("CRON", "INTERVAL", "MONTHLY")
 _SAME = {"type": "scheduleType", "expression": "cronExpression"}
 _NEEDED = {"CRON": "cronExpression", "INTERVAL": "intervalMinutes", "MONTHLY": "dayOfMonth"}
@@ -37,7 +39,7 @@ SCHEDULE: JsonObject = {
         "intervalMinutes": {
             "type": ["integer", "null"],
             "minimum": 1,
-            "maximum": 5_256_000,
+            "maximum": LONGEST_INTERVAL,
             "x-literal": True,
         },
         "dayOfMonth": {"type": ["integer", "null"], "minimum": 1, "maximum": 31, "x-literal": True},

@@ -1,7 +1,5 @@
 """Schedules: what starts workflows by the clock."""
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -14,13 +12,8 @@ from muster.api.guard import Editor, Operator, Viewer
 from muster.api.listing import Listed
 from muster.api.parts import Given
 from muster.api.problems import Code, Refused, wrong
-from muster.api.reading import read_body, read_optional_body, read_value
+from muster.api.reading import read_optional_body, read_value
 from muster.api.schedule_shapes import (
-    BackfillBody,
-    Backfilled,
-    BackfillResult,
-    NextBody,
-    NextTimes,
     ScheduleBody,
     ScheduleItem,
     SchedulePage,
@@ -28,10 +21,7 @@ from muster.api.schedule_shapes import (
 )
 from muster.api.strict import StrictRoute
 from muster.definitions.problems import Problems
-from muster.definitions.schedules import is_day, last_moment_in, moment_in, read_schedule
-from muster.definitions.timetables import EPOCH, timetable
-from muster.engine.owned import Begun
-from muster.engine.scheduling import MOST_BACKFILLED
+from muster.definitions.schedules import read_schedule
 from muster.model.access import Role
 from muster.model.json import Json, JsonObject
 from muster.model.schedule import ScheduleStatus, StoredSchedule
@@ -40,7 +30,6 @@ from muster.model.workflow import Schedule
 router = APIRouter(route_class=StrictRoute, tags=["schedules"])
 
 PATH = "/api/workflow/schedule"
-MOST_SHOWN = 100
 Id = Annotated[str, Path(description="A schedule's id.")]
 _EXAMPLE = {
     "workflowId": "onboarding",
@@ -48,7 +37,7 @@ _EXAMPLE = {
     "cronExpression": "0 9 * * MON-FRI",
     "timezone": "Asia/Kolkata",
 }
-_WRITING = (
+WRITING = (
     Code.NOT_FOUND,
     Code.INVALID_BODY,
     Code.UNSUPPORTED_MEDIA_TYPE,
@@ -66,7 +55,7 @@ _WHY = json_body(Reason, {"reason": "the bank is closed"})
     summary="Make a schedule",
     **described(
         ScheduleItem,
-        *_WRITING,
+        *WRITING,
         Code.CONFLICT,
         role=Role.EDITOR,
         status=201,
@@ -76,11 +65,11 @@ _WHY = json_body(Reason, {"reason": "the bank is closed"})
     ),
 )
 async def create_schedule(request: Request, caller: Editor, parts: Given) -> Response:
-    body = _fields(await read_value(request, parts.body_limit))
+    body = fields_of(await read_value(request, parts.body_limit))
     workflow = body.get("workflowId")
     if not isinstance(workflow, str):
         raise wrong("/workflowId", "There should be a `workflowId`: a workflow's id or key.", "MISSING")
-    return _shown(await parts.scheduling.create(workflow, _schedule(body), caller), 201)
+    return _shown(await parts.scheduling.create(workflow, schedule_in(body), caller), 201)
 
 
 @router.get(
@@ -107,28 +96,6 @@ async def list_schedules(
     return answer(SchedulePage(items=[item_of(each) for each in found], next_cursor=following))
 
 
-@router.post(
-    f"{PATH}/next",
-    summary="Say when a schedule would fire",
-    **described(
-        NextTimes,
-        Code.INVALID_BODY,
-        Code.UNSUPPORTED_MEDIA_TYPE,
-        role=Role.VIEWER,
-        body=json_body(NextBody, {"scheduleType": "CRON", "cronExpression": "0 9 L * *", "count": 3}),
-        notes="Nothing is saved.",
-    ),
-)
-async def next_times_of(request: Request, caller: Viewer, parts: Given) -> Response:
-    body = _fields(await read_value(request, parts.body_limit))
-    count, after = body.pop("count", 5), body.pop("after", None)
-    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_SHOWN:
-        raise wrong("/count", f"`count` must be a whole number from 1 to {MOST_SHOWN}.")
-    schedule = _schedule(body)
-    since = parts.clock.now() if after is None else _moment(after, schedule, "/after")
-    return answer(_next(schedule, since, count))
-
-
 @router.get(
     f"{PATH}/{{id}}",
     summary="Read a schedule",
@@ -143,7 +110,7 @@ async def get_schedule(id: Id, caller: Viewer, parts: Given) -> Response:
     summary="Change a schedule",
     **described(
         ScheduleItem,
-        *_WRITING,
+        *WRITING,
         Code.CONFLICT,
         Code.INVALID_PARAMETER,
         Code.STALE_VERSION,
@@ -156,7 +123,7 @@ async def get_schedule(id: Id, caller: Viewer, parts: Given) -> Response:
 )
 async def replace_schedule(id: Id, request: Request, caller: Editor, parts: Given) -> Response:
     expected = read_if_match(request)
-    body = _fields(await read_value(request, parts.body_limit))
+    body = fields_of(await read_value(request, parts.body_limit))
     kept = await parts.scheduling.get(id, caller)
     workflow = body.get("workflowId")
     if workflow is not None and workflow != kept.workflow_id:
@@ -164,7 +131,7 @@ async def replace_schedule(id: Id, request: Request, caller: Editor, parts: Give
         if named.id != kept.workflow_id:
             raise wrong("/workflowId", "A schedule stays with its workflow: make another one.")
     keeps_status = body.get("status") is None
-    return _shown(await parts.scheduling.replace(id, _schedule(body), caller, expected, keeps_status))
+    return _shown(await parts.scheduling.replace(id, schedule_in(body), caller, expected, keeps_status))
 
 
 @router.delete(
@@ -231,72 +198,13 @@ async def run_schedule(request: Request, id: Id, caller: Operator, parts: Given)
     return answer(Started(execution_id=begun.id, status=begun.status), 202)
 
 
-@router.get(
-    f"{PATH}/{{id}}/next",
-    summary="Say when a schedule fires next",
-    **described(
-        NextTimes,
-        Code.NOT_FOUND,
-        Code.CONFLICT,
-        Code.INVALID_PARAMETER,
-        Code.UNAVAILABLE,
-        role=Role.VIEWER,
-        notes="Not if its zone is not known any more (409).",
-    ),
-)
-async def next_times(
-    id: Id, caller: Viewer, parts: Given, count: Annotated[int, Query(ge=1, le=MOST_SHOWN)] = 5
-) -> Response:
-    kept = await parts.scheduling.get(id, caller)
-    return answer(_next(kept.schedule, parts.clock.now(), count))
-
-
-@router.post(
-    f"{PATH}/{{id}}/backfill",
-    summary="Start what a schedule would have started",
-    **described(
-        BackfillResult,
-        *_WRITING,
-        Code.CONFLICT,
-        role=Role.OPERATOR,
-        status=202,
-        body=json_body(BackfillBody, {"from": "2026-03-01T00:00:00", "to": "2026-03-31T23:59:59"}),
-        notes="Each time once, also if it is repeated: what was started before is not started again. "
-        f"At most {MOST_BACKFILLED} times. Unless `overlap` is `allow` they run one after another.",
-    ),
-)
-async def backfill(id: Id, request: Request, caller: Operator, parts: Given) -> Response:
-    body = await read_body(request, BackfillBody, parts.body_limit)
-    schedule = (await parts.scheduling.get(id, caller)).schedule
-    first = _moment(body.from_, schedule, "/from")
-    last = _moment(body.to, schedule, "/to", last_moment_in)
-    now = parts.clock.now()
-    if is_day(body.to) and _moment(body.to, schedule, "/to") <= now < last:
-        last = now  # today, as far as it is over
-    if first < EPOCH:
-        raise wrong("/from", f"`from` is too early: nothing is filled up before {EPOCH:%Y-%m-%d}.")
-    if last < first:
-        raise wrong("/to", "`to` is before `from`.")
-    if last > now:
-        raise wrong("/to", "`to` is not over yet: what is still to come is started when its time comes.")
-    begun = await parts.scheduling.backfill(id, first, last, caller, now, body.reason)
-    return answer(BackfillResult(results=_backfilled(begun)), 202)
-
-
-def _backfilled(begun: Sequence[tuple[datetime, Begun]]) -> list[Backfilled]:
-    return [
-        Backfilled(scheduled_time=time, execution_id=each.id, status=each.status, duplicate=each.duplicate)
-        for time, each in begun
-    ]
-
-
-def _fields(value: Json) -> JsonObject:
+def fields_of(value: Json) -> JsonObject:
     if not isinstance(value, dict):
         raise wrong("", "The body must be an object: a schedule's fields.")
     return dict(value)
 
 
-def _schedule(fields: JsonObject) -> Schedule:
+def schedule_in(fields: JsonObject) -> Schedule:
     """The schedule that a body describes. All its mistakes come back at once."""
     problems = Problems()
     schedule = read_schedule(fields, "", problems)
@@ -309,18 +217,3 @@ def _schedule(fields: JsonObject) -> Schedule:
 
 def _shown(kept: StoredSchedule, status: int = 200) -> Response:
     return answer(item_of(kept), status, etag(kept.version))
-
-
-def _moment(
-    value: Json, schedule: Schedule, pointer: str, read: Callable[[str, str], datetime] = moment_in
-) -> datetime:
-    try:
-        return read(str(value), schedule.timezone)
-    except (ValueError, OverflowError):
-        said = f"`{str(value)[:100]}` is not a time; write it as `2026-01-31T09:00:00`."
-        raise wrong(pointer, said, "INVALID_TIME") from None
-
-
-def _next(schedule: Schedule, after: datetime, count: int) -> NextTimes:
-    table = timetable(schedule)
-    return NextTimes(next=[table.shown(each).isoformat() for each in table.upcoming(after, count)])

@@ -9,7 +9,7 @@ from muster.api.idempotency_shapes import (
     SampleEvent,
 )
 from muster.api.problems import Code, Refused
-from muster.definitions.triggers import check_idempotency
+from muster.definitions.idempotency_settings import check_idempotency
 from muster.engine.idempotency_preview import Foreseen, Sample, preview
 
 

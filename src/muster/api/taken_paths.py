@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from muster.api.problems import Code, clash
 from muster.definitions.pointers import child
 from muster.definitions.ports import PathTaken
-from muster.definitions.triggers import path_of
+from muster.definitions.trigger_paths import path_of
 from muster.model.json import Json
 
 

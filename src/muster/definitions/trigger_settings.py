@@ -5,16 +5,11 @@ from typing import cast
 from uuid import NAMESPACE_OID, uuid5
 
 from muster.definitions.formats import topic_flaw
+from muster.definitions.idempotency_settings import check_idempotency
 from muster.definitions.pointers import child
 from muster.definitions.problems import Problems
-from muster.definitions.triggers import (
-    PATH_RULE,
-    check_idempotency,
-    check_trigger_meaning,
-    is_path,
-    path_of,
-    warn_if_open,
-)
+from muster.definitions.trigger_paths import PATH_RULE, is_path, path_of
+from muster.definitions.triggers import check_trigger_meaning, warn_if_open
 from muster.expr import ExpressionError, compile_condition, compile_mapping
 from muster.model.json import JsonObject
 from muster.model.problems import Problem

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import cast
 
+from muster.definitions.idempotency_settings import IDEMPOTENCY
 from muster.definitions.trigger_settings import check_node
-from muster.definitions.triggers import IDEMPOTENCY, TRIGGER
+from muster.definitions.triggers import TRIGGER
 from muster.definitions.variables import ALWAYS
 from muster.engine.handlers import Call, Done
 from muster.model.json import JsonObject, JsonView

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.definitions.check import check
+from muster.definitions.idempotency_settings import STRATEGIES
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
-from muster.definitions.triggers import STRATEGIES
 from muster.model.json import Json, JsonObject
 from muster.model.problems import Level
 from unit.definitions.catalogue_for_tests import CATALOGUE, checked, errors, one_node, places

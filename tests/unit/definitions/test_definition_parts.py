@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from muster.definitions.cron import cron_flaw
 from muster.definitions.durations import parse_duration
 from muster.definitions.formats import topic_flaw
+from muster.definitions.idempotency_settings import check_idempotency
 from muster.definitions.merge import merge
 from muster.definitions.names import numbered, slug
 from muster.definitions.pointers import Below
 from muster.definitions.problems import Problems
 from muster.definitions.schedules import read_schedule
-from muster.definitions.triggers import TRIGGER, check_idempotency, check_trigger_meaning
+from muster.definitions.triggers import TRIGGER, check_trigger_meaning
 from muster.model.json import Json, JsonObject
 from muster.model.problems import Problem
 

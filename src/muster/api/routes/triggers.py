@@ -18,7 +18,7 @@ from muster.api.strict import StrictRoute
 from muster.api.taken_paths import pointing_into
 from muster.api.trigger_shapes import TriggerBody, TriggerPage, TriggerRow, TriggerSaved
 from muster.definitions.trigger_library import SavedTrigger
-from muster.definitions.triggers import bare_path
+from muster.definitions.trigger_paths import bare_path
 from muster.model.access import Role
 from muster.model.trigger import Authentication, Trigger, TriggerSettings, TriggerStatus, TriggerType
 

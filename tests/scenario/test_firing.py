@@ -151,6 +151,25 @@ async def test_a_filter_wants_every_field_to_be_the_same(client: Client) -> None
         assert answer.status_code == status
 
 
+@pytest.mark.parametrize(
+    ("body", "headers", "id"),
+    [
+        ({"eventId": "b"}, {}, "b"),
+        ({"eventId": 12}, {}, "12"),
+        ({"eventId": "b"}, {"webhook-id": "h"}, "h"),
+        ({"eventId": ""}, {}, "null"),
+        ([], {}, "null"),
+    ],
+)
+async def test_an_event_on_a_path_has_the_id_of_its_header_or_its_body(
+    client: Client, body: object, headers: dict[str, str], id: str
+) -> None:
+    await workflow(client, "orders")
+    made = await trigger(client, path="orders", triggerEventName="PAID", **by("EVENT_BASED"))
+    fired = await client.post(f"{FIRE}/orders", json=body, headers=headers)
+    assert fired.json()["idempotencyKey"] == f"trigger_{made['id']}_eventType_PAID_eventId_{id}"
+
+
 async def test_a_missing_field_is_named(client: Client) -> None:
     await workflow(client, "orders")
     required = by("CONTEXT_BASED", contextFields=["userId"], failOnMissingContext=True)

@@ -90,6 +90,8 @@ def test_intervals_count_real_time_from_their_start() -> None:
 def test_intervals_without_a_start_are_counted_from_the_epoch() -> None:
     hourly = Schedule("INTERVAL", interval_minutes=60)
     assert times(hourly, "2026-01-01T10:07", 1) == ["2026-01-01T11:00+00:00"]
+    rare = Schedule("INTERVAL", interval_minutes=1_000_000)
+    assert times(rare, "2026-01-01", 1) == ["2027-01-15T08:00+00:00"], "thirty million minutes after 1970"
 
 
 def test_a_month_that_is_too_short_has_its_last_day() -> None:

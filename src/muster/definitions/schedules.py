@@ -1,13 +1,13 @@
 """Schedule blocks: the full form, and the short one with `type` and `expression`."""
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import datetime
 from typing import cast, get_args
 
 from muster.definitions.pointers import Below, child
 from muster.definitions.problems import Problems
 from muster.definitions.scalars import as_id, as_whole
-from muster.definitions.wall_clock import moment_of, zone_named
+from muster.definitions.wall_clock import last_moment_in, moment_in
 from muster.model.json import Json, JsonObject, JsonView
 from muster.model.workflow import Misfire, Overlap, Schedule
 
@@ -209,33 +209,6 @@ def end_of(schedule: Schedule) -> datetime | None:
     """The last moment at which it may fire, in UTC; of a day without a time, the last of that day.
     Raises like `start_of`."""
     return None if schedule.end_date is None else last_moment_in(schedule.end_date, schedule.timezone)
-
-
-def last_moment_in(text: str, timezone: str) -> datetime:
-    """The same as `moment_in`; of a day without a time, its last moment there."""
-    if not is_day(text):
-        return moment_in(text, timezone)
-    try:
-        next_day = datetime.fromisoformat(text) + timedelta(days=1)
-        return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
-    except OverflowError:
-        return datetime.max.replace(tzinfo=UTC)  # the calendar ends with that day: people mean "never"
-
-
-def is_day(text: str) -> bool:
-    """Whether this is a day, without a time."""
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
-def moment_in(text: str, timezone: str) -> datetime:
-    """A moment from ISO 8601, in UTC; without an offset it is local to the zone. Raises `ValueError`, and
-    `OverflowError` for what the calendar does not have in UTC, and `UnknownZone`."""
-    moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC) if moment.tzinfo else moment_of(moment, zone_named(timezone))
 
 
 def schedule_block(schedule: Schedule) -> JsonObject:

@@ -3,7 +3,7 @@
 Moments are aware and in UTC; what a wall's clock shows is naive.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 _SECOND = timedelta(seconds=1)
@@ -57,3 +57,30 @@ def offset_at(moment: datetime, zone: ZoneInfo) -> timedelta:
     offset = moment.astimezone(zone).utcoffset()
     assert offset is not None, "every zone has one"
     return offset
+
+
+def moment_in(text: str, timezone: str) -> datetime:
+    """A moment from ISO 8601, in UTC; without an offset it is local to the zone. Raises `ValueError`, and
+    `OverflowError` for what the calendar does not have in UTC, and `UnknownZone`."""
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment_of(moment, zone_named(timezone))
+
+
+def last_moment_in(text: str, timezone: str) -> datetime:
+    """The same as `moment_in`; of a day without a time, its last moment there."""
+    if not is_day(text):
+        return moment_in(text, timezone)
+    try:
+        next_day = datetime.fromisoformat(text) + timedelta(days=1)
+        return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)  # the calendar ends with that day: people mean "never"
+
+
+def is_day(text: str) -> bool:
+    """Whether this is a day, without a time."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

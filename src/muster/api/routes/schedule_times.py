@@ -22,8 +22,8 @@ from muster.api.schedule_shapes import (
     NextTimes,
 )
 from muster.api.strict import StrictRoute
-from muster.definitions.schedules import is_day, last_moment_in, moment_in
 from muster.definitions.timetables import EPOCH, timetable
+from muster.definitions.wall_clock import is_day, last_moment_in, moment_in
 from muster.engine.owned import Begun
 from muster.engine.scheduling import MOST_BACKFILLED
 from muster.model.access import Role

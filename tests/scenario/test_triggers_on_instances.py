@@ -11,18 +11,16 @@ from pathlib import Path
 
 import httpx
 import pytest
-from standardwebhooks import Webhook
 
 from databases import fresh_database
 from servers import MUSTER
 from torture.instances import MusterProcess
 from torture.nursery import Nursery
+from triggers_for_tests import ECHO, FIRE, TRIGGERS, signing
 
 pytestmark = pytest.mark.postgres
 
 KEY = "A" * 43 + "="
-TRIGGERS, FIRE = "/api/workflow/triggers", "/api/workflow/trigger"
-NODES = [{"id": "done", "type": "NOOP", "config": {}}]
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +66,11 @@ async def test_what_one_instance_changes_the_other_goes_by(
             return await client.post(f"{instance.url}{path}", json=body)
 
         async def send(instance: MusterProcess, secret: str, id: str) -> httpx.Response:
-            content, now = b'{"userId": "u1"}', datetime.now(UTC)
-            headers = {
-                "webhook-id": id,
-                "webhook-timestamp": str(int(now.timestamp())),
-                "webhook-signature": Webhook(secret).sign(id, now, content.decode()),
-            }
+            content = b'{"userId": "u1"}'
+            headers = signing(secret, content, datetime.now(UTC), id)
             return await client.post(f"{instance.url}{FIRE}/orders", content=content, headers=headers)
 
-        await post(one, "/api/workflow", {"workflow": {"key": "orders", "name": "Orders", "nodes": NODES}})
+        await post(one, "/api/workflow", {"workflow": {"key": "orders", "name": "Orders", "nodes": [ECHO]}})
         assert (await post(two, f"{FIRE}/orders")).status_code == 404
         body = {"workflowId": "orders", "path": "orders", "authentication": "HMAC"}
         made = (await post(one, TRIGGERS, body)).json()

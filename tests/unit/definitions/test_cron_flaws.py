@@ -18,3 +18,8 @@ from muster.definitions.cron import cron_flaw
 )
 def test_a_flaw_shows_what_was_written(expression: str, told: str) -> None:
     assert cron_flaw(expression) == told
+
+
+def test_the_longest_expression_is_understood() -> None:
+    longest = "0," * 245 + "00 9 * * *"
+    assert (len(longest), cron_flaw(longest)) == (500, None)

@@ -187,6 +187,21 @@ async def test_a_missing_field_is_named(client: Client) -> None:
     assert await started(client) == 0
 
 
+async def test_an_events_id_counts_whatever_kind_of_value_it_is(client: Client) -> None:
+    await workflow(client, "orders")
+    await trigger(client, path="paid", **by("EVENT_BASED"))
+
+    ids = [7, 2.5, 3.5, True, False, ["a"], ["b"], {"n": 1}]
+    first = [(await client.post(f"{FIRE}/paid", json={"eventId": id})).json() for id in ids]
+    again = [(await client.post(f"{FIRE}/paid", json={"eventId": id})).json() for id in ids]
+
+    assert [each["status"] for each in first] == ["PROCESSING"] * len(ids)
+    assert [each["idempotencyKey"].rpartition("_")[2] for each in first[:4]] == ["7", "2.5", "3.5", "true"]
+    assert [(each["reason"], each["executionId"]) for each in again] == [
+        ("DUPLICATE", each["executionId"]) for each in first
+    ]
+
+
 async def test_nothing_is_there_to_be_fired(client: Client) -> None:
     await workflow(client, "orders")
     off = await trigger(client, path="off", triggerEventName="OFF", status="INACTIVE")

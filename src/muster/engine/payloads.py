@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from muster.engine.idempotency import value_text
+from muster.expr import ExpressionError
 from muster.model.json import Json, JsonObject
 
 # What tells of a message, or of its way. Any other header may be somebody's key: who knows how they call it.
@@ -61,8 +63,10 @@ def _is_secret(parameter: str) -> bool:
 
 
 def event_id_of(body: Json) -> str | None:
-    """What an event calls itself in its body."""
+    """What an event calls itself in its body, written as a key has it, whatever kind of value it is: what is
+    there must not count as missing, or the next event of that kind would be taken for the same."""
     found = context_of(body).get(EVENT_ID)
-    if isinstance(found, str):
-        return found or None
-    return str(found) if isinstance(found, int) and not isinstance(found, bool) else None
+    try:
+        return None if found is None or found == "" else value_text(found)
+    except ExpressionError:
+        return None  # a list or an object that is larger than any text may become

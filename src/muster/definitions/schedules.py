@@ -207,7 +207,7 @@ def start_of(schedule: Schedule) -> datetime | None:
 
 def end_of(schedule: Schedule) -> datetime | None:
     """The last moment at which it may fire, in UTC; of a day without a time, the last of that day.
-    Raises like `start_of`."""
+    Raises like `start_of`, for what is before the calendar."""
     return None if schedule.end_date is None else last_moment_in(schedule.end_date, schedule.timezone)
 
 

@@ -44,9 +44,9 @@ class Timetable:
     def after(self, moment: datetime) -> datetime | None:
         """The first time later than `moment`, in UTC. None: there is none."""
         try:
-            found = self.occurrences.after(
-                moment if self.start is None else max(moment, self.start - _MOMENT)
-            )
+            if self.start is not None and self.start > moment:
+                moment = self.start - _MOMENT
+            found = self.occurrences.after(moment)
         except OverflowError:  # beyond the calendar, at either end
             return None
         return None if found is None or (self.end is not None and found > self.end) else found

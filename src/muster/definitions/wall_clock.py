@@ -67,14 +67,17 @@ def moment_in(text: str, timezone: str) -> datetime:
 
 
 def last_moment_in(text: str, timezone: str) -> datetime:
-    """The same as `moment_in`; of a day without a time, its last moment there."""
-    if not is_day(text):
-        return moment_in(text, timezone)
+    """The same as `moment_in`; of a day without a time, its last moment there. What is past the end of the
+    calendar in UTC is that end: `9999-12-31` is how many say "for ever", in any zone."""
     try:
+        if not is_day(text):
+            return moment_in(text, timezone)
         next_day = datetime.fromisoformat(text) + timedelta(days=1)
         return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
     except OverflowError:
-        return datetime.max.replace(tzinfo=UTC)  # the calendar ends with that day: people mean "never"
+        if datetime.fromisoformat(text).year < datetime.max.year:
+            raise
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def is_day(text: str) -> bool:

@@ -308,7 +308,7 @@ BAD: list[tuple[Json, list[tuple[str, str]]]] = [
                     **EVERY_HOUR,
                     "timezone": "America/New_York",
                     "startDate": "0001-01-01T00:00:00+05:00",
-                    "endDate": "9999-12-31T23:59:59",
+                    "endDate": "0001-01-01T00:00:00+06:00",
                 }
             ],
         ),

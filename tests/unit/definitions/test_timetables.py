@@ -36,6 +36,23 @@ def test_working_days_at_nine_in_kolkata() -> None:
     ]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+@pytest.mark.parametrize("end", ["9999-12-31", "9999-12-31T23:59:59"])
+def test_the_last_day_of_the_calendar_is_for_ever(end: str, zone: str) -> None:
+    problems = Problems()
+    every_day = {"scheduleType": "CRON", "cronExpression": "0 9 * * *", "timezone": zone, "endDate": end}
+    schedule = read_schedule(every_day, "", problems)
+    assert schedule is not None, problems.all
+    assert timetable(schedule).after(moment("2026-01-01")) == timetable(cron("0 9 * * *", zone)).after(
+        moment("2026-01-01")
+    )
+
+
+def test_a_start_on_the_first_day_of_the_calendar_is_long_past() -> None:
+    every_minute = Schedule("INTERVAL", interval_minutes=1, start_date="0001-01-01T00:00:00Z")
+    assert times(every_minute, "2026-01-01T00:00", 2) == ["2026-01-01T00:01+00:00", "2026-01-01T00:02+00:00"]
+
+
 def test_after_is_not_included() -> None:
     table = timetable(cron("0 9 * * *"))
     nine = moment("2024-01-05T09:00")

@@ -83,12 +83,12 @@ def may_start(message: Message, trigger: Startable) -> bool:
 
 def event_of(message: Message, body: Json, clock: Clock) -> Event:
     """A message as triggers see it, and what is in it."""
-    headers = [(name.lower(), value.decode(errors="replace")) for name, value in message.headers]
+    headers = [(name.lower(), _text(value)) for name, value in message.headers]
     payload = payload_of(body, headers, {}) | {
         "topic": message.topic,
         "partition": message.partition,
         "offset": message.offset,
-        "key": None if message.key is None else message.key.decode(errors="replace"),
+        "key": None if message.key is None else _text(message.key),
         "timestamp": message.at.isoformat(),
     }
     del payload["query"]
@@ -112,7 +112,17 @@ def _name(message: Message, body: Json) -> str | None:
 
 def _first(message: Message, names: Sequence[str]) -> str | None:
     found = (message.header(name) for name in names)
-    return next((value.decode(errors="replace") for value in found if value), None)
+    return next((_text(value) for value in found if value), None)
+
+
+def _text(raw: bytes) -> str:
+    """Bytes as text that can be stored; what is none, in hexadecimal. Keys are often numbers in binary, and
+    no two ids may become the same."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return raw.hex()
+    return raw.hex() if "\0" in text else text
 
 
 def _named_in(body: Json) -> str | None:

@@ -187,6 +187,20 @@ async def test_a_missing_field_is_named(client: Client) -> None:
     assert await started(client) == 0
 
 
+async def test_a_missing_field_is_pointed_at_by_its_path(client: Client) -> None:
+    await workflow(client, "orders")
+    fields = ["user.id", "$.items[0].sku"]
+    required = by("CONTEXT_BASED", contextFields=fields, failOnMissingContext=True)
+    made = await trigger(client, path="orders", **required)
+    for path, body, pointer in (
+        (FIRE, {"triggerId": made["id"], "context": {}}, "/context/user/id"),
+        (f"{FIRE}/orders", {"user.id": None}, "/user.id"),
+        (f"{FIRE}/orders", {"user": {"id": 1}}, "/items/0/sku"),
+    ):
+        refused = await client.post(path, json=body)
+        assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+
+
 async def test_an_events_id_counts_whatever_kind_of_value_it_is(client: Client) -> None:
     await workflow(client, "orders")
     await trigger(client, path="paid", **by("EVENT_BASED"))
@@ -218,6 +232,7 @@ async def test_nothing_is_there_to_be_fired(client: Client) -> None:
     ):
         answer = await client.post(path, json=body)
         assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), path
+        assert not answer.json()["detail"].endswith(".."), path
 
 
 async def test_an_archived_workflow_is_not_started(client: Client) -> None:

@@ -14,6 +14,7 @@ from muster.engine.control import Control, Placed
 from muster.engine.idempotency import BadExpression, MissingField, key_for
 from muster.engine.view import Layered
 from muster.expr import ExpressionError, Scope, compile_condition, compile_mapping, to_boolean
+from muster.expr.paths import context_path
 from muster.model.json import Json, JsonObject
 from muster.model.once import Once, once
 from muster.model.problems import AuthorError, Problem
@@ -139,7 +140,7 @@ class Triggering:
         wanted = [trigger for trigger in found if trigger.settings.authentication is not Authentication.HMAC]
         if not wanted:
             self.told("not_found")
-            raise NotFound("No trigger is there for this event.")
+            raise NotFound("No trigger is there for this event")
         firing = (self.fire(trigger, event) for trigger in wanted)
         came = await asyncio.gather(*firing, return_exceptions=True)
         return {trigger.id: each for trigger, each in zip(wanted, came, strict=True)}
@@ -180,12 +181,19 @@ def _key_if_wanted(trigger: Startable, event: Event) -> Once | Skipped | None:
     name = event.name or settings.event_name
     match key_for(settings.idempotency, trigger.id, event.context, name, event.id, event.at):
         case MissingField() as missing:
-            pointer = child("" if missing.field in OF_EVENTS else event.pointer, missing.field)
-            raise AuthorError(Problem("MISSING_FIELD", pointer, missing.message))
+            raise AuthorError(Problem("MISSING_FIELD", _place_of(missing.field, event), missing.message))
         case BadExpression() as bad:
             return _skipped(trigger, bad.message)
         case key:
             return None if key is None else key.within(trigger.institute_id, trigger.workflow_id)
+
+
+def _place_of(field: str, event: Event) -> str:
+    """Where in what was sent a field of the key should be: at its name, or at its path."""
+    if field in OF_EVENTS:
+        return child("", field)
+    by_name = field in event.context
+    return child(event.pointer, *((field,) if by_name else context_path(field).steps))
 
 
 def _skipped(trigger: Startable, message: str) -> Skipped:

@@ -65,6 +65,24 @@ async def test_the_key_may_be_in_the_body(hello: Client) -> None:
     assert (other.status_code, other.json()["errors"][0]["pointer"]) == (422, "/idempotencyKey")
 
 
+async def test_a_key_is_the_same_in_the_header_and_in_the_body_whatever_letters_it_has(hello: Client) -> None:
+    header = {"Idempotency-Key": "ключ".encode()}
+    first = await hello.post(PATH, json={"key": "hello"}, headers=header)
+    again = await hello.post(PATH, json={"key": "hello", "idempotencyKey": "ключ"}, headers=header)
+    inside = await hello.post(PATH, json={"key": "hello", "idempotencyKey": "ключ"})
+    waiting = await hello.post(f"{PATH}?wait=0", json={"key": "hello"}, headers=header)
+    told = {answer.json()["executionId"] for answer in (first, again, inside, waiting)}
+    assert told == {first.json()["executionId"]}
+    [shown] = await listed(hello)
+    assert shown["idempotencyKey"] == "ключ"
+
+
+async def test_bytes_that_are_no_utf8_are_a_key_all_the_same(hello: Client) -> None:
+    header = {"Idempotency-Key": b"caf\xe9"}
+    first, again = [await hello.post(PATH, json={"key": "hello"}, headers=header) for _ in range(2)]
+    assert (first.status_code, again.status_code) == (202, 200)
+
+
 async def test_another_workflows_key_is_another(hello: Client) -> None:
     await hello.post("/api/workflow", json={"workflow": {**HELLO["workflow"], "key": "other"}})
     for key in ("hello", "other"):

@@ -10,7 +10,7 @@ from muster.api.parts import Given, Parts
 from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.rejections import check_written, rejected
-from muster.api.routes.executions import KeyHeader, check_key_header, start_of
+from muster.api.routes.executions import KeyHeader, checked_key, start_of
 from muster.api.strict import StrictRoute
 from muster.engine.control import Start
 from muster.engine.idempotency import key_of_request
@@ -45,7 +45,7 @@ _EXAMPLE = [{"key": "hello", "context": {"name": "Ada"}}, {"key": "hello", "cont
     ),
 )
 async def execute_batch(request: Request, caller: Operator, parts: Given, key: KeyHeader = None) -> Response:
-    check_key_header(request)
+    key = checked_key(request, key)
     items = _items(await read_value(request, parts.body_limit))
     wanted = [_read(item, key, place) for place, item in enumerate(items)]
     starts = [start for start in wanted if isinstance(start, Start)]

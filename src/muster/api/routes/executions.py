@@ -115,7 +115,7 @@ def start_of(body: Execute, key: Keyed | None) -> Start:
 
 
 def _key_of(request: Request, body: Execute, header: str | None) -> Keyed | None:
-    check_key_header(request)
+    header = checked_key(request, header)
     if header is not None and body.idempotency_key not in (None, header):
         raise wrong("/idempotencyKey", "This is not the key that the header `Idempotency-Key` has.")
     key = header or body.idempotency_key
@@ -133,9 +133,16 @@ def _given_key(request: Request) -> str | None:
     raise Refused(Code.INVALID_PARAMETER, problem.message, problems=[problem])
 
 
-def check_key_header(request: Request) -> None:
+def checked_key(request: Request, header: str | None) -> str | None:
+    """The header's key as a body would have it: headers are read as Latin-1, and most send UTF-8."""
     if len(request.headers.getlist(KEY_HEADER)) > 1:
         raise Refused(Code.INVALID_PARAMETER, f"The header `{KEY_HEADER}` is given more than once.")
+    if header is None or header.isascii():
+        return header
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return header
 
 
 async def _duplicate(begun: Begun, caller: Caller, parts: Parts, wait: float | None) -> Duplicate:

@@ -400,3 +400,9 @@ def test_many_mistakes_are_placed_as_fast_as_few(muster: Muster, monkeypatch: py
     ended = muster("validate", muster.write("many.yaml", f"name: x\nnodes:\n{nodes}"))
     assert "many.yaml:202: " in ended.out
     assert compose.call_count == 1
+
+
+@pytest.mark.parametrize("option", ["--idempotency", "--filter"])
+def test_an_option_of_a_trigger_that_is_no_json_is_named(muster: Muster, option: str) -> None:
+    ended = muster("triggers", "create", "orders", option, "UUID")
+    assert (ended.code, ended.err.startswith(f"{option}: this is not JSON")) == (2, True)

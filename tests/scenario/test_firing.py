@@ -1,6 +1,7 @@
 """Firing triggers over HTTP: what starts an execution, what does not, and what the caller is told."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -216,6 +217,15 @@ async def test_an_events_id_counts_whatever_kind_of_value_it_is(client: Client) 
     ]
 
 
+@pytest.mark.parametrize(("query", "pointer"), [("a=1&b=x%00", "/query/b"), ("c%00=1", "/query/c\0")])
+async def test_a_nul_in_the_query_is_refused_where_it_is(client: Client, query: str, pointer: str) -> None:
+    await workflow(client, "orders")
+    await trigger(client, path="paid")
+    refused = await client.post(f"{FIRE}/paid?{query}", json={})
+    assert (refused.status_code, refused.json()["code"]) == (400, "INVALID_PARAMETER")
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+
+
 async def test_nothing_is_there_to_be_fired(client: Client) -> None:
     await workflow(client, "orders")
     off = await trigger(client, path="off", triggerEventName="OFF", status="INACTIVE")
@@ -292,6 +302,16 @@ async def test_bodies_are_bounded_and_must_be_json(client: Client) -> None:
     assert (await client.post(FIRE, params={"no": "1"}, json={})).status_code == 400
     assert (await client.post(f"{FIRE}/orders", params={"wait": "x"}, json={})).status_code == 400
     assert await started(client) == 0
+
+
+async def test_a_packed_body_is_refused_as_such(client: Client) -> None:
+    await workflow(client, "orders")
+    await trigger(client, path="paid")
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    for path in (f"{FIRE}/paid", FIRE, "/api/workflow"):
+        refused = await client.post(path, content=gzip.compress(b"{}"), headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+        assert "gzip" in refused.json()["detail"]
 
 
 async def test_waiting_answers_the_result_or_how_far_it_is(client: Client) -> None:

@@ -36,6 +36,7 @@ async def read_definition(request: Request, limit: int) -> Json:
         said = None if media in _UNSAID else media
         return await aside(len(raw), lambda: text.read(raw, Limits(bytes=limit), said))
     except AuthorError as error:
+        _check_unpacked(request)
         raise _malformed(error) from None
 
 
@@ -51,6 +52,7 @@ async def read_value(request: Request, limit: int) -> Json:
     try:
         return await aside(len(raw), lambda: read_json(raw, Limits(bytes=limit)))
     except AuthorError as error:
+        _check_unpacked(request)
         raise _malformed(error) from None
 
 
@@ -77,6 +79,14 @@ def check_json(request: Request) -> None:
     media = _media_type(request)
     if media != "application/json" and not (_JSON.fullmatch(media) or media in _UNSAID):
         raise _unsupported(media, "application/json")
+
+
+def _check_unpacked(request: Request) -> None:
+    """Raises `Refused` if that is why a body cannot be read: it is packed, and nothing is unpacked here."""
+    packed = request.headers.get("content-encoding", "").strip().lower()
+    if packed not in ("", "identity"):
+        said = f"The body is packed ({packed[:100]}); this endpoint reads it as it is."
+        raise Refused(Code.UNSUPPORTED_MEDIA_TYPE, said)
 
 
 def _unsupported(media: str, expected: str) -> Refused:

@@ -151,7 +151,7 @@ def cron_flaw(expression: str) -> str | None:
 def parse_cron(expression: str) -> Cron:
     """Raises `CronFlaw`."""
     if len(expression) > _LONGEST:
-        raise CronFlaw(f"A cron expression has at most {_LONGEST} characters; this has {len(expression)}.")
+        raise CronFlaw(f"A cron expression has {_LONGEST} characters at most; this has {len(expression):,}.")
     parts = expression.upper().split()
     if len(parts) not in (5, 6):
         raise CronFlaw(

@@ -141,11 +141,11 @@ def _kind(fields: JsonView, written: JsonObject, pointer: str, problems: Problem
 def _complete(kind: str, fields: JsonView, written: JsonObject, pointer: str, problems: Problems) -> bool:
     missing = fields.get(_NEEDED[kind]) is None
     if missing:
-        problems.error("MISSING_FIELD", pointer, f"A `{kind}` schedule needs `{_NEEDED[kind]}`.")
+        problems.error("MISSING_FIELD", pointer, f"A schedule of type `{kind}` needs `{_NEEDED[kind]}`.")
     foreign = [name for name in fields if _ONLY_FOR.get(name, kind) != kind]
     for name in foreign:
         at = child(pointer, _as_written(name, written))
-        problems.error("UNKNOWN_FIELD", at, f"`{name}` has no meaning in a `{kind}` schedule.")
+        problems.error("UNKNOWN_FIELD", at, f"`{name}` has no meaning in a schedule of type `{kind}`.")
     return not missing and not foreign
 
 

@@ -11,6 +11,8 @@ from muster.definitions.cron import cron_flaw
         ("-1 * * * *", "`-1` is not a minute: 0 to 59."),
         ("5- * * * *", "`5-` is not a minute: 0 to 59."),
         ("0 24 * * *", "`24` is not an hour: 0 to 23."),
+        ("* * * *", "A cron expression has five fields, or six with seconds first; this has 4."),
+        ("1," * 250 + "1 * * * *", "A cron expression has 500 characters at most; this has 509."),
         ("1,,2 * * * *", "An empty part is not a minute: 0 to 59."),
         ("0 9 * *", "A cron expression has five fields, or six with seconds first; this has 4."),
         ("0," * 250 + "0 9 * * *", "A cron expression has at most 500 characters; this has 509."),

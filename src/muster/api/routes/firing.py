@@ -14,16 +14,18 @@ from muster.api.direct import Call
 from muster.api.fired import decided, decided_several
 from muster.api.guard import CountedInVain, count, recognised
 from muster.api.parts import Given, Parts
-from muster.api.problems import Code, wrong
+from muster.api.problems import Code, Refused, wrong
 from muster.api.reading import read_value, shaped
 from muster.api.routes.executions import Wait
 from muster.api.strict import StrictRoute
 from muster.api.tracing import current
 from muster.api.trigger_shapes import Fire, Fired, FiredOneOrSeveral, SkippedOrEnded
+from muster.definitions.pointers import child
 from muster.engine.payloads import context_of, event_id_of, payload_of
 from muster.engine.triggering import Event, Startable
 from muster.model.access import Role
 from muster.model.json import Json
+from muster.model.problems import Problem
 from muster.model.trigger import Authentication
 
 router = APIRouter(route_class=StrictRoute, tags=["triggers"])
@@ -97,7 +99,12 @@ async def fire(request: Request, parts: Given, wait: Wait = None) -> Response:
 
 
 def _query(request: Request) -> Mapping[str, str]:
-    return request.query_params if request.scope["query_string"] else {}
+    found = request.query_params if request.scope["query_string"] else {}
+    for name, value in found.items():
+        if "\0" in name or "\0" in value:
+            problem = Problem("INVALID_TEXT", child("/query", name), "A query parameter may have no NUL.")
+            raise Refused(Code.INVALID_PARAMETER, problem.message, problems=[problem])
+    return found
 
 
 def _trigger_id(value: Json) -> str | None:

@@ -68,10 +68,10 @@ def create_trigger(
         "triggerEventName": event,
         "topic": topic,
         "path": path,
-        "filter": _read(filter),
+        "filter": _read("--filter", filter),
         "condition": condition,
         "authentication": authentication.upper(),
-        "idempotencyGenerationSetting": _read(idempotency),
+        "idempotencyGenerationSetting": _read("--idempotency", idempotency),
     }
     body = {name: value for name, value in given.items() if value is not None}
     _told(call(server, token, "POST", PATH, body=body), as_json)
@@ -97,13 +97,13 @@ def delete_trigger(id: Id, server: Server = None, token: Token = None) -> None:
     typer.echo(f"{id} is gone")
 
 
-def _read(text: str | None) -> object:
+def _read(option: str, text: str | None) -> object:
     if text is None:
         return None
     try:
         return json.loads(read_input(text[1:]) if text.startswith("@") else text)
     except ValueError:
-        stop("This is not JSON that can be read.")
+        stop(f"{option}: this is not JSON that can be read; give an object, or @ and the name of a file.")
 
 
 def _told(trigger: Any, as_json: bool) -> None:  # whatever the server answers

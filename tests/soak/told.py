@@ -101,7 +101,7 @@ class Told:
         for chosen, right in wanted.items():
             number = await self._ground.database.read(lambda one, chosen=chosen: one.scalar(chosen))
             if number != right:
-                found.append(f"{number}, not {right}: {chosen.get_final_froms()}")
+                found.append(f"{number}, not {right}, in {chosen.get_final_froms()[0]}")
         return found
 
     async def judge(self, verdict: Verdict) -> Tally:

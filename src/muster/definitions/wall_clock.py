@@ -3,7 +3,7 @@
 Moments are aware and in UTC; what a wall's clock shows is naive.
 """
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 _SECOND = timedelta(seconds=1)
@@ -75,7 +75,7 @@ def last_moment_in(text: str, timezone: str) -> datetime:
         next_day = datetime.fromisoformat(text) + timedelta(days=1)
         return moment_in(next_day.isoformat(), timezone) - timedelta(microseconds=1)
     except OverflowError:
-        if datetime.fromisoformat(text).year < datetime.max.year:
+        if datetime.fromisoformat(text).year < MAXYEAR:
             raise
         return datetime.max.replace(tzinfo=UTC)
 

@@ -39,8 +39,7 @@ async def keeping(streams: OutboxStreams, held: Held, doing: Coroutine[Any, Any,
             await _leave_to_others(streams, held)
         raise
     finally:
-        if not task.done():
-            await ended(task)
+        await ended(task)  # where it has failed while the stream was lost, too: else nobody hears it
 
 
 async def _keep(streams: OutboxStreams, held: Held) -> None:

@@ -98,7 +98,8 @@ def test_no_message_starts_what_only_requests_or_alerts_start(type_: TriggerType
         (message(b'{"eventId": "b"}', X_Event_Id="h"), "h"),
         (message(b'{"eventId": "b"}'), "b"),
         (message(b'{"eventId": 12}'), "12"),
-        (message(b'{"eventId": true}'), "orders/1/7"),
+        (message(b'{"eventId": true}'), "true"),
+        (message(b'{"eventId": null}'), "orders/1/7"),
         (message(b"[]"), "orders/1/7"),
     ],
 )

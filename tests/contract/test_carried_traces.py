@@ -1,7 +1,5 @@
 """The trace that an execution was started in is kept with it: whoever goes on with it goes on with that."""
 
-from dataclasses import replace
-
 import pytest
 
 from engine_house import House, Told, chain, node
@@ -26,7 +24,7 @@ class Heard:
 
 
 async def start(house: House, new: NewExecution) -> str:
-    await house.instance.start(replace(new, trace=TRACE))
+    await house.instance.start(new._replace(trace=TRACE))
     await house.instance.ended(new.id)
     return new.id
 

@@ -38,7 +38,7 @@ async def test_an_execution_is_found_by_its_tags_and_by_what_its_values_are_in_t
     assert await found(house, Wanted(status="COMPLETED", text="ångström")) == [new.id]
     assert await found(house, Wanted(status="FAILED")) == []
     # Written once more, as after an answer that got lost: nothing is there twice.
-    await house.executions.start(replace(new, terms=("x",)))
+    await house.executions.start(new._replace(terms=("x",)))
     assert await found(house, Wanted(tag="c")) == [new.id]
 
 

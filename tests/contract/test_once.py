@@ -161,7 +161,7 @@ async def test_what_comes_under_a_limit_is_started_once_too(database: Database) 
     assert found is not None
     assert found.active_version_id is not None
     keys = [once("", "w", ("trigger", name)) for name in ("x", "y", "x", "y")]
-    starts = [replace(new(house, key), workflow_id="w", version_id=found.active_version_id) for key in keys]
+    starts = [new(house, key)._replace(workflow_id="w", version_id=found.active_version_id) for key in keys]
     begun = [await house.instance.start(each) for each in starts]
     assert [(each.status, each.duplicate) for each in begun[:2]] == [
         (ExecutionStatus.RUNNING, False),
@@ -219,7 +219,7 @@ async def test_instances_that_start_at_once_agree(database: Database, taking_ove
 async def test_neither_key_nor_execution_is_there_without_the_other(house: House) -> None:
     # Its key can be written, the execution cannot.
     with pytest.raises(AuthorError, match="NUL"):
-        await house.executions.start(replace(new(house), context={"text": "\0"}))
+        await house.executions.start(new(house)._replace(context={"text": "\0"}))
     assert await count(house.database, idempotency_key) == 0
     assert not (await house.executions.start(new(house))).duplicate
 
@@ -244,7 +244,7 @@ async def test_a_lost_answer_to_the_commit_leaves_one(house: House, monkeypatch:
 
 
 def message(house: House, name: str, key: Once | None = None) -> NewExecution:
-    return replace(new(house, key), delivery=once("", "w1", ("delivery", "t1", name)))
+    return new(house, key)._replace(delivery=once("", "w1", ("delivery", "t1", name)))
 
 
 async def test_a_message_starts_one_execution_whatever_its_key_is(house: House) -> None:
@@ -293,5 +293,5 @@ async def test_a_message_may_begin_anew_what_failed_if_it_may(house: House) -> N
     assert (await house.executions.start(message(house, "m1"))).duplicate
     again = message(house, "m1")
     assert again.delivery is not None
-    again = replace(again, delivery=replace(again.delivery, retry_failed=True))
+    again = again._replace(delivery=replace(again.delivery, retry_failed=True))
     assert await house.executions.start(again) == Begun(again.id, RUNNING)

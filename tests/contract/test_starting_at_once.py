@@ -92,7 +92,7 @@ async def test_a_large_context_is_begun_as_well(house: House) -> None:
 
 async def test_an_expired_key_is_looked_at_again(house: House) -> None:
     gone = replace(KEY, expires_at=NOON - timedelta(days=1))
-    first = replace(new(house), once=gone)
+    first = new(house)._replace(once=gone)
     await house.executions.start(first)
     second = new(house)
     assert (await house.executions.start(second)).id == second.id

@@ -25,7 +25,7 @@ class Keyless(ExecutionRepository):
 
     async def start(self, new: NewExecution) -> Begun:
         assert new.once is not None
-        return await super().start(replace(new, once=replace(new.once, hash=None)))
+        return await super().start(new._replace(once=replace(new.once, hash=None)))
 
 
 class Careless(ExecutionRepository):

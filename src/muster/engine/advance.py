@@ -143,11 +143,9 @@ def _completed(graph: Graph, facts: Facts, state: State, event: Completed, now: 
         return state
     can_be_undone = graph.nodes[event.node].compensate and not event.skipped
     undoable = ((event.node, event.visit),) if can_be_undone else ()
-    after = state._replace(
-        context={**state.context, **event.changes},
-        outputs={**state.outputs, event.node: event.output},
-        to_undo=state.to_undo + undoable,
-    )
+    context = {**state.context, **event.changes}
+    outputs = {**state.outputs, event.node: event.output}
+    after = state.knowing(context, outputs, state.to_undo + undoable)
     return _leave(graph, facts, after, token, now)
 
 
@@ -292,7 +290,7 @@ def _enter(
         elif graph.nodes[target].join is not Join.ANY or _is_next_round(state, target, lineage):
             state = _visit(graph, state, tokens, target, lineage)
             tokens = state.tokens
-    return state if tokens is state.tokens else state._replace(tokens=tokens)
+    return state if tokens is state.tokens else state.standing(tokens)
 
 
 def _is_next_round(state: State, node_id: str, lineage: Lineage) -> bool:
@@ -326,7 +324,7 @@ def _visit(graph: Graph, state: State, tokens: tuple[Token, ...], node_id: str, 
     may."""
     visit = state.visits.get(node_id, 0) + 1
     token = Token(node_id, visit, Phase.READY, lineage=lineage)
-    entered = state._replace(tokens=(*tokens, token), visits={**state.visits, node_id: visit})
+    entered = state.entered((*tokens, token), {**state.visits, node_id: visit})
     most = graph.max_visits(node_id)
     if visit <= most:
         return entered
@@ -404,9 +402,9 @@ def _begin(state: State) -> Decision:
     if state.held or not ready:
         return Decision(state)
     tokens = [
-        token._replace(phase=Phase.RUNNING) if token.phase is Phase.READY else token for token in state.tokens
+        token.in_phase(Phase.RUNNING) if token.phase is Phase.READY else token for token in state.tokens
     ]
-    return Decision(state._replace(tokens=tuple(tokens)), tuple(map(_run, ready)))
+    return Decision(state.standing(tuple(tokens)), tuple(map(_run, ready)))
 
 
 def _wind_up(state: State, ending: Ending) -> Decision:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
 
@@ -123,23 +123,23 @@ class Instance:
         `BadConcurrencyKey`."""
         program, asked = await self._program(new.version_id), passed()
         if program.search:
-            new = replace(new, terms=terms_of(program.search, new.context))
+            new = new._replace(terms=terms_of(program.search, new.context))
         if program.concurrency is not None:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
-            new = replace(new, limit=limit)
+            new = new._replace(limit=limit)
         is_ours = not self.is_retired and self._places > 0 and not self._is_head_start
         if is_ours and program.only_computes and new.limit is None and not new.terms:
             live, todo = begin(new, program)
             ended = await self._driver.compute_all(live, todo)
             if ended is not None:
-                return await self._start_ended(replace(new, ended=ended), live, ended)
+                return await self._start_ended(new._replace(ended=ended), live, ended)
         # Whoever stops waiting does not undo it: what has begun is under way.
         starting = asyncio.create_task(self._start(new, program, is_ours, asked))
         self._see_to_it(starting)
         return await asyncio.shield(starting)
 
     async def _start(self, new: NewExecution, program: Program, is_ours: bool, asked: float) -> Begun:
-        begun = await self._executions.start(new if is_ours else replace(new, owner=None))
+        begun = await self._executions.start(new if is_ours else new._replace(owner=None))
         if begun.duplicate:
             self._observer.skipped(new, program)
             return begun

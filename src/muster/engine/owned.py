@@ -53,8 +53,7 @@ class Ended:
     checkpoint: Checkpoint
 
 
-@dataclass(frozen=True, slots=True)
-class NewExecution:
+class NewExecution(NamedTuple):
     """An execution about to be written, owned by who writes it; without an owner, due at once for anyone.
     One that has `ended` before it was written is written as it ended. Its `limit` may have it queued instead.
     `terms` are what it is found by, besides its tags. `once` is its key: if another has it, nothing is

@@ -60,7 +60,7 @@ def _run(live: Live, run: Run, settled: Settled, now: datetime, chance: float) -
             live.failures.pop((node, visit), None)
             kept = None if changes == output else changes
             status = NodeStatus.SKIPPED if skipped else NodeStatus.COMPLETED
-            done = row(status, began, now, output, kept, warnings=warnings)
+            done = row(status, began, now, output, kept, None, None, warnings)
             return done, Completed(node, visit, output, changes, skipped)
         case Suspend():
             live.began[node, visit] = began

@@ -31,7 +31,7 @@ class ValueTooLarge(AuthorError):
 def size_if_too_large(value: Json, aside: int = 0) -> int | None:
     """Its size in bytes of JSON, if that is too much. Costs little for what is small. So many bytes of it are
     `aside`, and have only marks in it."""
-    if aside <= SURELY_SMALL and weight(value, SURELY_SMALL) <= SURELY_SMALL:
+    if aside <= SURELY_SMALL and (not value or weight(value, SURELY_SMALL) <= SURELY_SMALL):
         return None
     own = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
     return own + aside if own + aside > LARGEST else None

@@ -9,10 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlalchemy import Connection
 
-from muster.kit.clock import Clock
+from muster.kit.clock import TELLS_SLEEP, Clock
 from muster.store.database import Database
 from muster.store.dialect import THE_TIME
 
@@ -21,9 +22,8 @@ REMEMBERED = 6
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _counter() -> float:
-    """Seconds that go on while the machine sleeps, where it can tell them."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+# Seconds that go on while the machine sleeps, where it can tell them.
+_counter = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if TELLS_SLEEP else time.monotonic
 
 
 class DatabaseClock:

@@ -1,7 +1,7 @@
 """Concurrency limits: who may start is decided under the lock of the workflow's row, by counting rows."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, Select, delete, func, select, update
@@ -228,7 +228,7 @@ def unowned_row(
 ) -> dict[str, object]:
     """An execution that has not begun, for whoever takes it up first: that one's fence is the first."""
     return {
-        **new_row(laying, replace(new, owner=None), at),
+        **new_row(laying, new._replace(owner=None), at),
         "status": status.value,
         "resume_at": due,
         "depth": depth,

@@ -3,8 +3,9 @@
     python bench/triggers.py [--rounds 3] [--seconds 3] [--clients 1,32] [--on postgres|sqlite]
 
 Each request starts a workflow of three nodes; beside it, in turns, requests that repeat one that was there
-before, and the bare web framework's answers to the same request: of its bytes, as its manual has it of JSON,
-and on PostgreSQL of its bytes after it has made one row of them, which is the least that durable means.
+before, and the bare web framework's answers to the same request: a no-op, the same bytes, JSON as its manual
+has it, and on PostgreSQL the same bytes after it has made one row of them, which is the least that durable
+means. (A no-op is a function that the framework calls and whose answer it writes; bytes go past most of it.)
 Besides requests a second it prints what the server's process spent on each, since a machine that is shared
 tells more by that. PostgreSQL is at TEST_POSTGRES_URL, or the one that `scripts/services.py` starts.
 """
@@ -19,9 +20,9 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import uvloop
@@ -41,8 +42,7 @@ TRIGGER = {
 FIRE = "/api/workflow/trigger/bench"
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(NamedTuple):
     per_second: float
     p99: float
     cpu: float  # milliseconds of the server's for each request
@@ -151,7 +151,8 @@ def _again() -> Iterator[object]:
 
 async def _compare(bare: Server, ours: Server, clients: int, options: argparse.Namespace) -> None:
     kinds: dict[str, tuple[Server, str, Callable[[], Iterator[object]], int]] = {
-        "bare framework": (bare, "/nothing", _new, 202),
+        "bare no-op": (bare, "/nothing", _new, 202),
+        "its bytes": (bare, "/bytes", _new, 202),
         "its JSON": (bare, "/json", _new, 202),
         **({"and one row": (bare, "/row", _new, 202)} if options.on == "postgres" else {}),
         "fired": (ours, FIRE, _new, 202),
@@ -163,16 +164,17 @@ async def _compare(bare: Server, ours: Server, clients: int, options: argparse.N
             found = await turn(server, path, bodies(), status, options.seconds, clients)
             if round:  # the first is for warming up
                 turns[name].append(found)
-    base = statistics.median(each.per_second for each in turns["bare framework"])
-    base_cpu = statistics.median(each.cpu for each in turns["bare framework"])
     print(f"\n{options.on}, {clients} client(s)")
-    for name, several in turns.items():
-        rate, p99, cpu = (
-            statistics.median(getattr(each, field) for each in several)
-            for field in ("per_second", "p99", "cpu")
-        )
-        shares = f"{rate / base:6.0%} of it, {base_cpu / cpu:6.0%} by CPU"
-        print(f"  {name:15} {rate:8.0f}/s   p99 {p99:7.2f} ms   {cpu:6.3f} ms CPU each   {shares}")
+    middles = {name: _middle(several) for name, several in turns.items()}
+    nothing, plain = middles["bare no-op"], middles["its bytes"]
+    for name, (rate, p99, cpu) in middles.items():
+        shares = f"{rate / nothing.per_second:5.0%} of the no-op, {rate / plain.per_second:5.0%} of the bytes"
+        by_cpu = f"by CPU {nothing.cpu / cpu:5.0%} and {plain.cpu / cpu:5.0%}"
+        print(f"  {name:11} {rate:7.0f}/s   p99 {p99:6.2f} ms   {cpu:6.3f} ms CPU each   {shares}; {by_cpu}")
+
+
+def _middle(several: list[Turn]) -> Turn:
+    return Turn(*(statistics.median(values) for values in zip(*several, strict=True)))
 
 
 def main() -> None:

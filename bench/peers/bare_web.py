@@ -1,6 +1,7 @@
-"""The web framework alone, `python bare_web.py PORT [DB_URL]`: a POST that reads its body and answers it, one
-that is written as the framework's manual does, JSON in and JSON out, and one that makes a row of its body
-before it answers: what is durable cannot be had for less."""
+"""The web framework alone, `python bare_web.py PORT [DB_URL]`: a POST that does nothing and says so, one that
+reads its body and answers those bytes past most of the framework, one that is written as the framework's
+manual does, JSON in and JSON out, and one that makes a row of its body before it answers: what is durable
+cannot be had for less."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -25,8 +26,13 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
 app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
 
 
-@app.post("/nothing")
-async def nothing(request: Request) -> Response:
+@app.post("/nothing", status_code=202)
+async def nothing() -> dict[str, str]:
+    return {"status": "PROCESSING"}
+
+
+@app.post("/bytes")
+async def same_bytes(request: Request) -> Response:
     return Response(await request.body(), 202, media_type="application/json")
 
 

@@ -143,7 +143,7 @@ def _completed(graph: Graph, facts: Facts, state: State, event: Completed, now: 
         return state
     can_be_undone = graph.nodes[event.node].compensate and not event.skipped
     undoable = ((event.node, event.visit),) if can_be_undone else ()
-    context = {**state.context, **event.changes}
+    context = {**state.context, **event.changes} if event.changes else state.context
     outputs = {**state.outputs, event.node: event.output}
     after = state.knowing(context, outputs, state.to_undo + undoable)
     return _leave(graph, facts, after, token, now)

@@ -34,7 +34,14 @@ def terms_of(search: Sequence[PlainPath], context: JsonView) -> tuple[str, ...]:
 
 def digest_of(terms: Sequence[str]) -> str:
     """What a checkpoint says of the terms, so that they are written again only when they are others."""
+    return _digest(terms) if terms else _OF_NONE
+
+
+def _digest(terms: Sequence[str]) -> str:
     return hashlib.blake2b("\n".join(terms).encode(errors="surrogatepass"), digest_size=12).hexdigest()
+
+
+_OF_NONE = _digest(())
 
 
 def term_of(text: str) -> str:

@@ -39,22 +39,22 @@ class Laying:
     def __init__(self, containers: frozenset[Place]) -> None:
         self._containers = containers
         self._values: dict[tuple[str, str], bytes] = {}
+        # What was encoded last, if it is small: what is kept several times is encoded once.
+        self._last: tuple[Json, JsonText] | None = None
 
     def row(
         self, execution_id: str, row: dict[str, object], columns: Mapping[str, Json]
     ) -> dict[str, object]:
         """The row with these columns, and with the places of what is aside."""
         places: list[Place] = []
-        done: list[tuple[Json, JsonText]] = []
         for name, value in columns.items():
-            if done and value is done[-1][0] and not places:
-                row[name] = done[-1][1]  # what is kept twice is encoded once
-            elif value is None:
+            if value is None:
                 row[name] = None
+            elif self._last is not None and value is self._last[0]:
+                row[name] = self._last[1]
             else:
-                text = self._text(execution_id, value, (name,), places)
-                done.append((value, text))
-                row[name] = text
+                text = row[name] = self._text(execution_id, value, (name,), places)
+                self._last = (value, text) if len(text) <= LARGE and not places else None
         row["aside"] = [list(place) for place in places] if places else None
         return row
 

@@ -1,7 +1,7 @@
 """Counts by the minute, and the same by the hour and by the day: added up and written last, in one order."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Table
 
@@ -9,6 +9,7 @@ from muster.store.sets import add_up
 from muster.store.tables import stage_aggregate, stage_aggregate_day, stage_aggregate_hour
 
 KEY = ("workflow_version_id", "group_dim_hash", "node_key", "bucket_start")
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
 # A version, a group, a node and a moment.
 Cell = tuple[int, str, str, datetime]
 
@@ -31,6 +32,8 @@ class Tally:
     def __init__(self) -> None:
         # In flight, completed, late, failed.
         self.cells: dict[Cell, list[int]] = {}
+        # A batch comes at one time: its minute is worked out once, and hashed once.
+        self._at = self._minute = LONG_AGO
 
     def add(
         self,
@@ -45,7 +48,9 @@ class Tally:
         in_flight: Mapping[str, int] | None = None,
     ) -> None:
         """The counts are the node's; `in_flight` is by node."""
-        minute = minute_of(at)
+        if at is not self._at:
+            self._at, self._minute = at, minute_of(at)
+        minute = self._minute
         if completed or late or failed:
             cell = self._cell((version_id, group_hash, node, minute))
             cell[1] += completed

@@ -1,4 +1,4 @@
-"""Logs: one line an event, readable on a terminal, JSON otherwise; secrets never."""
+"""Logs: one line an event, readable on a terminal, JSON otherwise; secrets and payloads never."""
 
 import asyncio
 import json
@@ -11,12 +11,13 @@ from typing import TextIO
 
 import orjson
 import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 from muster.api.frame import Access, logged
 from muster.api.tracing import RequestIds, current
 from muster.app.settings import LogSettings
 from muster.bus.kafka_log import Repeats
+from muster.kit.faults import without_words
 from muster.store.address import masked
 
 _SECRET_NAMES = re.compile(r"password|passwd|secret|token|authorization|api[-_]?key|cookie", re.IGNORECASE)
@@ -112,7 +113,11 @@ def _rendering(settings: LogSettings, stream: TextIO) -> list[Processor]:
     else:
         renderer = structlog.processors.JSONRenderer(_json)
     # Exceptions become text before the last look, so that it is a look at them too.
-    return [structlog.processors.format_exc_info, without_secrets, renderer]
+    return [structlog.processors.ExceptionRenderer(_without_words), without_secrets, renderer]
+
+
+def _without_words(exc_info: ExcInfo) -> str:
+    return without_words(exc_info[1])
 
 
 def _json(event: object, **_: object) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from traceback import format_exception
 from typing import NamedTuple, TypeVar
 
 from muster.engine.claiming import Claiming
@@ -26,6 +25,7 @@ from muster.engine.handlers import (
 from muster.engine.item_journal import ItemJournal, item_row
 from muster.engine.items import Body, Item, compile_body, goes_over_a_list, resolved, unfold
 from muster.engine.journal import COMPENSATION, JournalRow
+from muster.engine.lines import about_call
 from muster.engine.live import Live
 from muster.engine.masking import NAME as VARS
 from muster.engine.masking import NOTHING, Mask, NoSecrets, Secrets, reads_secrets
@@ -41,6 +41,7 @@ from muster.engine.view import Layered
 from muster.engine.writing import write_until_written
 from muster.expr import ExpressionError
 from muster.kit.clock import Clock, passed
+from muster.kit.faults import without_words
 from muster.model.aside import Unread
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -422,8 +423,10 @@ def _delay_before_next(outcome: Done | Failure, attempt: int, chance: float) -> 
 
 
 def _mistaken(call: Call, mistake: Exception) -> Failure:
-    """A handler that raised is a mistake in its code: the log has the whole of it, the caller its kind."""
-    whole = call.mask.text("".join(format_exception(mistake)))
-    log.error("execution %s, node %s: the handler raised\n%s", call.execution_id, call.node_id, whole)
+    """A handler that raised is a mistake in its code: the log has its kind and where it was, the caller its
+    kind. What it says may quote what it was given, which is no line's business."""
+    kind, ids = type(mistake).__name__, about_call(call) | {"exception": without_words(mistake)}
+    place = (call.execution_id, call.node_id)
+    log.error("execution %s, node %s: its handler raised %s", *place, kind, extra=ids)
     told = f"{call.node_id} failed unexpectedly; the log says more"
-    return Failure(type(mistake).__name__, told, unsure=True)
+    return Failure(kind, told, unsure=True)

@@ -75,6 +75,7 @@ class Claiming:
 
     async def _claimed(self, wanted: NodeClaim) -> Standing | DoneBefore:
         def tell(away: Exception) -> None:
-            log.debug("execution %s: its claim is not written yet: %s", wanted.execution_id, away)
+            ids = {"execution_id": wanted.execution_id}
+            log.debug("execution %s: its claim is not written yet: %s", wanted.execution_id, away, extra=ids)
 
         return await until_it_works(lambda: self._executions.claim_node(wanted), NotWritten, tell)

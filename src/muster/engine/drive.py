@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from math import inf
 
 from muster.engine.announcing import announcements
@@ -21,6 +22,7 @@ from muster.engine.doubt import BEGUN
 from muster.engine.external_tasks import ExternalTaskOpening
 from muster.engine.handlers import Reported
 from muster.engine.journal import JournalRow
+from muster.engine.lines import about_execution
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.openings import ApprovalOpening, Closing, EventWaitDone, InVain, Opening
@@ -226,9 +228,8 @@ class Driver:
             return
         closing = Closing(tuple((token.node, token.visit) for token in late), "its time was over", at=now)
         await self._give_up(live, closing)
-        reached = await until_it_works(
-            lambda: self._executions.expire(live.facts.id, live.fence, closing), NotWritten, _tell_away
-        )
+        expire, tell = self._executions.expire, partial(_tell_away, live)
+        reached = await until_it_works(lambda: expire(live.facts.id, live.fence, closing), NotWritten, tell)
         live.receive(reached)
 
     def _note(self, live: Live, settled: Settled) -> tuple[Event, datetime]:
@@ -301,15 +302,13 @@ class Driver:
         await self._write_at_once(live, checkpoint, closes)
 
     async def _give_up(self, live: Live, closes: Closing | None) -> None:
-        in_vain = InVain(live.facts.id, live.fence, closes)
-        if not await until_it_works(
-            lambda: self._executions.has_long_lists(in_vain), NotWritten, _tell_not_given_up
-        ):
+        in_vain, tell = InVain(live.facts.id, live.fence, closes), partial(_tell_not_given_up, live)
+        if not await until_it_works(lambda: self._executions.has_long_lists(in_vain), NotWritten, tell):
             return
         if live.state.ending:
             # Durable first: who takes over in the middle of it has to come to the same end.
             await self._write_at_once(live, None, None)
-        await until_it_works(lambda: self._executions.give_up_held(in_vain), NotWritten, _tell_not_given_up)
+        await until_it_works(lambda: self._executions.give_up_held(in_vain), NotWritten, tell)
 
     async def _write_at_once(self, live: Live, checkpoint: Checkpoint | None, closes: Closing | None) -> None:
         gone, taken = (tuple(live.taken), ()) if checkpoint else ((), tuple(live.taken.items()))
@@ -341,12 +340,13 @@ class Driver:
         return announcements(*visits, self._events, ends, self._attempts.tracer)
 
 
-def _tell_not_given_up(away: Exception) -> None:
-    log.debug("children that wait in vain are not given up yet: %s", away)
+def _tell_not_given_up(live: Live, away: Exception) -> None:
+    ids = about_execution(live.facts)
+    log.debug("children that wait in vain are not given up yet: %s", away, extra=ids)
 
 
-def _tell_away(away: Exception) -> None:
-    log.warning("what has run out cannot be closed yet: %s", away)
+def _tell_away(live: Live, away: Exception) -> None:
+    log.warning("what has run out cannot be closed yet: %s", away, extra=about_execution(live.facts))
 
 
 def _stop(task: asyncio.Task[Settled]) -> None:

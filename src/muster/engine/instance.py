@@ -12,6 +12,7 @@ from muster.engine.at_hand import AtHand, NothingAtHand
 from muster.engine.drive import Driver
 from muster.engine.finishing import Finished, Finishing
 from muster.engine.limits import limit_of
+from muster.engine.lines import about_execution
 from muster.engine.live import Live
 from muster.engine.observer import Nobody, Observer
 from muster.engine.owned import Begun, Checkpoint, Ended, NewExecution, OwnedExecution
@@ -338,6 +339,7 @@ class Instance:
                 "execution %s has made no progress for %.0f s, and is left to its next owner",
                 driven.live.facts.id,
                 self._stuck_after,
+                extra=about_execution(driven.live.facts),
             )
             driven.task.cancel()
             del self._driven[driven.live.facts.id]
@@ -470,11 +472,13 @@ class Instance:
             return await self._driver.drive(live, todo)
         except Lost:
             self._observer.lost(live)
-            log.info("execution %s was taken over by another instance", execution_id)
+            told = about_execution(live.facts)
+            log.info("execution %s was taken over by another instance", execution_id, extra=told)
             return None
         except Exception:
             # The boundary of one execution: a mistake in it ends neither the others nor this instance.
-            log.exception("execution %s is left to its next owner", execution_id)
+            told = about_execution(live.facts)
+            log.exception("execution %s is left to its next owner", execution_id, extra=told)
             return None
         finally:
             # One that parked and came due at once may have been claimed anew, by a task of its own.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from muster.engine.handlers import Call, Done
 from muster.engine.journal import PERMANENT, JournalRow
+from muster.engine.lines import Fields, about_execution
 from muster.engine.live import Live
 from muster.engine.openings import Opening
 from muster.engine.owned import Progress
@@ -16,6 +17,7 @@ from muster.engine.ports import Executions, Lost, NotWritten
 from muster.engine.state import Failure
 from muster.engine.writing import write_until_written
 from muster.kit.backoff import until_it_works
+from muster.kit.faults import without_words
 from muster.model.aside import linked
 from muster.model.execution import NodeStatus
 from muster.model.json import Json, JsonObject
@@ -107,7 +109,10 @@ class ItemJournal:
                 refused = again
             else:
                 return {}
-        log.warning("execution %s, node %s, item %s: %s", self._visit[0], row.node, row.item_key, refused)
+        # Neither its key nor what is said of it: both are made of what the item is about.
+        kind = type(refused).__name__
+        ids = self._about() | {"exception": without_words(refused)}
+        log.warning("execution %s, node %s: an item cannot be stored: %s", *self._visit[:2], kind, extra=ids)
         failure = Failure("Unstorable", "what came of it cannot be stored; the log says more")
         await self._write([Entry(failed(row, failure))])
         return {row.item_key: failure}
@@ -121,7 +126,11 @@ class ItemJournal:
         return self._live.progress([entry.row for entry in entries], opens)
 
     def _tell(self, away: Exception) -> None:
-        log.warning("execution %s: its items cannot be read yet: %s", self._visit[0], away)
+        told = self._about()
+        log.warning("execution %s: its items cannot be read yet: %s", self._visit[0], away, extra=told)
+
+    def _about(self) -> Fields:
+        return about_execution(self._live.facts) | {"node_id": self._visit[1]}
 
 
 def item_row(call: Call, outcome: Done | Failure, started: datetime, now: datetime) -> JournalRow:

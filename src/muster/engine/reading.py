@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Collection
 
+from muster.engine.lines import about_execution
 from muster.engine.live import Live
 from muster.engine.ports import Executions, NotWritten
 from muster.kit.backoff import until_it_works
@@ -15,7 +16,8 @@ async def read_into(live: Live, executions: Executions, digests: Collection[str]
     """Put these values into the execution. The store may be away, but they are there."""
 
     def tell(away: Exception) -> None:
-        log.warning("execution %s: its large values cannot be read yet: %s", live.facts.id, away)
+        told = about_execution(live.facts)
+        log.warning("execution %s: its large values cannot be read yet: %s", live.facts.id, away, extra=told)
 
     values = await until_it_works(lambda: executions.large_values(live.facts.id, digests), NotWritten, tell)
     if missing := set(digests) - values.keys():

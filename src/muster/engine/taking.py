@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from muster.engine.at_hand import AtHand, NothingAtHand
+from muster.engine.lines import about
 from muster.engine.live import Live
 from muster.engine.openings import Closing, InVain
 from muster.engine.owned import Checkpoint, OwnedExecution, Progress
@@ -75,7 +76,8 @@ class Taking:
                     unread.append(owned)
                 except Exception:
                     # Nothing can be made of it; its lease runs out, and the others are not to wait for it.
-                    log.exception("execution %s cannot be taken up", owned.id)
+                    told = about(owned.id, owned.trace, owned.workflow_id)
+                    log.exception("execution %s cannot be taken up", owned.id, extra=told)
                     await self._give_up(owned, program)
         await self._put_off(unloaded, UNLOADABLE_PAUSE, is_takeover)
         await self._put_off(unread, UNREAD_PAUSE, is_takeover)

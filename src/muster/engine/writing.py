@@ -1,6 +1,7 @@
 """Writing that does not give up: the store may be away, but what happened has happened."""
 
 import logging
+from functools import partial
 
 from muster.engine.owned import Progress
 from muster.engine.ports import Executions, NotWritten
@@ -15,13 +16,15 @@ async def write_until_written(executions: Executions, progress: Progress) -> Non
     try:
         await executions.write(progress)
     except NotWritten as away:
-        log.debug("execution %s: not written yet: %s", progress.execution_id, away)
+        _tell(progress, away)
         await _try_again(executions, progress)
 
 
 async def _try_again(executions: Executions, progress: Progress) -> None:
-    def tell(away: Exception) -> None:
-        # One of thousands that wait for the same store: that it is away is somebody else's line.
-        log.debug("execution %s: not written yet: %s", progress.execution_id, away)
+    await until_it_works(lambda: executions.write(progress), NotWritten, partial(_tell, progress))
 
-    await until_it_works(lambda: executions.write(progress), NotWritten, tell)
+
+def _tell(progress: Progress, away: Exception) -> None:
+    # One of thousands that wait for the same store: that it is away is somebody else's line.
+    ids = {"execution_id": progress.execution_id}
+    log.debug("execution %s: not written yet: %s", progress.execution_id, away, extra=ids)

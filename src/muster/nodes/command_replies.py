@@ -266,7 +266,9 @@ class ReplyMessages:
         status = "error" if reply.error is not None else "success"
         if reception.received is not Received.ACCEPTED:
             status = reception.received.value
-            log.info("a reply to command %s on %s is %s", reply.correlation_id[:40], reply.topic, status)
+            correlation = reply.correlation_id[:40]
+            told = {"correlation_id": correlation}
+            log.info("a reply to command %s on %s is %s", correlation, reply.topic, status, extra=told)
         self._observer.received(reply.topic, status, reception.latency)
 
 

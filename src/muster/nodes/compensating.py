@@ -10,6 +10,7 @@ from typing import Protocol
 
 from muster.engine.commands import OPEN, CommandStatus
 from muster.engine.handlers import Call, Done
+from muster.engine.lines import about_call
 from muster.engine.ports import NotWritten
 from muster.engine.state import Failure
 from muster.kit.backoff import until_it_works
@@ -62,21 +63,20 @@ class CompensatingCommand:
         self._schemas, self._commands, self._sent = schemas, commands, sent
 
     async def __call__(self, params: JsonObject, call: Call) -> Done | Failure:
+        tell = partial(_tell_away, call, None)
         original = await until_it_works(
-            lambda: self._commands.of_visit(call.execution_id, call.node_id, call.visit),
-            NotWritten,
-            _tell_away,
+            lambda: self._commands.of_visit(call.execution_id, call.node_id, call.visit), NotWritten, tell
         )
         made = await self._made(params, call, original)
         if isinstance(made, Failure):
             return made
         kept = await until_it_works(
-            lambda: self._commands.send(call.execution_id, call.fence, made), NotWritten, _tell_away
+            lambda: self._commands.send(call.execution_id, call.fence, made), NotWritten, tell
         )
         self._sent()
         if params.get("waitForReply") is not True:
             return Done({"commandId": kept.id, "correlationId": kept.correlation_id})
-        return _outcome(await self._answered(kept))
+        return _outcome(await self._answered(kept, partial(_tell_away, call, kept.correlation_id)))
 
     async def _made(self, params: JsonObject, call: Call, original: SentCommand | None) -> Outbound | Failure:
         """The command of this attempt: the same whenever it is made again."""
@@ -95,13 +95,13 @@ class CompensatingCommand:
             original.correlation_id if original else "",
         )
 
-    async def _answered(self, kept: SentCommand) -> SentCommand:
+    async def _answered(self, kept: SentCommand, tell: Callable[[Exception], None]) -> SentCommand:
         pause = FIRST_LOOK
         while kept.status in OPEN:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LAST_LOOK)
             looking = partial(self._commands.look, kept.id)
-            kept = await until_it_works(looking, NotWritten, _tell_away)
+            kept = await until_it_works(looking, NotWritten, tell)
         return kept
 
 
@@ -115,5 +115,6 @@ def _outcome(kept: SentCommand) -> Done | Failure:
             return Failure("CommandError", kept.error or "the reply is an error", retryable=True)
 
 
-def _tell_away(away: Exception) -> None:
-    log.warning("a command that undoes another cannot be kept yet: %s", away)
+def _tell_away(call: Call, correlation: str | None, away: Exception) -> None:
+    ids = about_call(call, correlation)
+    log.warning("a command that undoes another cannot be kept yet: %s", away, extra=ids)

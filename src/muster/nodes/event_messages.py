@@ -147,4 +147,5 @@ def _tell(event: Arrived, verdict: Verdict) -> None:
             event.execution_id[:40],
             event.correlation_id[:40],
             verdict.near,
+            extra={"execution_id": event.execution_id[:40], "correlation_id": event.correlation_id[:40]},
         )

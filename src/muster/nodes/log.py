@@ -5,6 +5,7 @@ import re
 
 from muster.definitions.steps.words import quoted
 from muster.engine.handlers import Call, Done
+from muster.engine.lines import about_call
 from muster.model.json import JsonObject, JsonView
 from muster.model.node_type import NodeKind, NodeType, sets_nothing
 from muster.nodes.handling import message_of
@@ -50,6 +51,5 @@ def log(config: JsonObject, call: Call) -> Done:
     """
     message = message_of(config, call)
     line = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), message)
-    ids = {"workflow_id": call.workflow_id, "execution_id": call.execution_id, "node_id": call.node_id}
-    _log.log(_LEVELS[str(config.get("level", "info"))], "%s", line, extra=ids)
+    _log.log(_LEVELS[str(config.get("level", "info"))], "%s", line, extra=about_call(call))
     return Done({"message": message})

@@ -4,12 +4,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 from urllib.parse import urlencode
 
 from muster.engine.event_waits import Arrived, Ending, Plan, Source, Verdict, WaitStatus, deadline
 from muster.engine.handlers import Call, Done, Outcome, Suspend, Visit
 from muster.engine.journal import MORE_TIME
+from muster.engine.lines import about_call
 from muster.engine.masking import reads_secrets
 from muster.engine.openings import EventWaitCalled, EventWaitDone, EventWaitOpening, Opening
 from muster.engine.owned import FIRST_FENCE
@@ -116,7 +118,9 @@ class WaitForEvents:
 
     async def _found(self, call: Call) -> KeptWait | None:
         return await until_it_works(
-            lambda: self._waits.find(call.execution_id, call.node_id, call.visit), NotWritten, _tell_away
+            lambda: self._waits.find(call.execution_id, call.node_id, call.visit),
+            NotWritten,
+            partial(_tell_away, call, None),
         )
 
     def _wait(self, visit: Visit, call: Call, kept: KeptWait | None) -> tuple[KeptWait, JsonObject]:
@@ -159,7 +163,8 @@ class WaitForEvents:
         assert isinstance(wait.response, dict), "an answer is kept as an object"
         ids = (call.execution_id, wait.correlation_id)
         event = Arrived(Source.CALLBACK, *ids, wait.response["body"], name=API_RESPONSE)
-        await until_it_works(lambda: self._waits.receive([event]), NotWritten, _tell_away)
+        tell = partial(_tell_away, call, wait.correlation_id)
+        await until_it_works(lambda: self._waits.receive([event]), NotWritten, tell)
 
     # --- going on ------------------------------------------------------------------------------------------
 
@@ -290,5 +295,6 @@ def _gone_on(config: JsonView, call: Call, answer: JsonObject) -> tuple[Outcome,
     return Done(output, changes, (f"Went on with a part: {late}.",) if warned else ()), None
 
 
-def _tell_away(away: Exception) -> None:
-    log.warning("a wait for events cannot be reached yet: %s", away)
+def _tell_away(call: Call, correlation: str | None, away: Exception) -> None:
+    ids = about_call(call, correlation)
+    log.warning("a wait for events cannot be reached yet: %s", away, extra=ids)

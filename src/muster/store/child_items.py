@@ -45,7 +45,8 @@ class ChildItems:
             )
 
         def tell(away: Exception) -> None:
-            log.warning("execution %s: its items cannot be read yet: %s", execution_id, away)
+            ids = {"execution_id": execution_id, "node_id": node}
+            log.warning("execution %s: its items cannot be read yet: %s", execution_id, away, extra=ids)
 
         return await until_it_works(lambda: self._database.read(work), Unavailable, tell)
 

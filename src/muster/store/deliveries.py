@@ -62,7 +62,8 @@ class DeliveryRepository:
     async def record(self, item: Delivery) -> None:
         def tell(away: Exception) -> None:
             # The message has gone out: that the store is away must not send it again.
-            log.debug("execution %s: a delivery is not recorded yet: %s", item.execution_id, away)
+            ids = {"execution_id": item.execution_id}
+            log.debug("execution %s: a delivery is not recorded yet: %s", item.execution_id, away, extra=ids)
 
         place = ("delivery", item.key)
         await until_it_works(lambda: self._committer.submit(self._recording, item, place), TROUBLE, tell)

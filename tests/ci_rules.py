@@ -1,4 +1,5 @@
-"""What a run holds every test to: it ends, and in continuous integration it is not skipped."""
+"""What a run holds every test to: it ends, and in continuous integration it is not skipped. And what tests
+have to tell, whoever captures what they print."""
 
 import os
 import signal
@@ -66,3 +67,16 @@ class NoSkips:
             terminalreporter.section("skipped, which CI does not accept", red=True)
             for nodeid, reason in sorted(self.skipped.items()):
                 terminalreporter.write_line(f"{nodeid}: {reason}")
+
+
+class Tables:
+    """A pytest plugin: what tests record as `table` is printed in the end, whether they passed or not, and in
+    whichever process they ran."""
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for outcome in ("passed", "failed"):
+            for report in terminalreporter.stats.get(outcome, []):
+                for name, text in getattr(report, "user_properties", ()):
+                    if name == "table":
+                        terminalreporter.section(report.nodeid)
+                        terminalreporter.write_line(text)

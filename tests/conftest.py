@@ -9,7 +9,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from ci_rules import NoHangs, NoSkips
+from ci_rules import NoHangs, NoSkips, Tables
 from muster.watch.posting import Post
 from oidc_for_tests import OpenIdProvider, a_provider_apart
 from services_for_tests import SCRIPT, address_of, in_ci, installed, missing
@@ -41,6 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(NoHangs())
+    config.pluginmanager.register(Tables())
     if in_ci():
         config.pluginmanager.register(NoSkips())
 

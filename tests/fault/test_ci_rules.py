@@ -25,6 +25,11 @@ import pytest
 def service(): pytest.skip("not installed")
 def test_service(service): pass
 """
+A_TABLE = """
+def test_telling(record_property):
+    print("captured")
+    record_property("table", "work   seconds")
+"""
 AN_EXPECTED_FAILURE = """
 import pytest
 @pytest.mark.xfail(strict=True, reason="known")
@@ -65,3 +70,11 @@ def test_a_skip_is_allowed_elsewhere(tmp_path: Path) -> None:
 
 def test_a_failure_that_is_expected_is_no_skip(tmp_path: Path) -> None:
     assert run(tmp_path, AN_EXPECTED_FAILURE, "true").returncode == 0
+
+
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_table_that_a_test_records_is_printed_although_it_passed(tmp_path: Path, workers: str) -> None:
+    done = run(tmp_path, A_TABLE, "true", "-q", "-n", workers)
+    assert done.returncode == 0, done.stdout
+    assert "work   seconds\n" in done.stdout
+    assert "captured" not in done.stdout

@@ -21,11 +21,11 @@ def main() -> int:
     seed = SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     sys.stdout.write(f"seed {seed}\n")
     sys.stdout.flush()
-    verdict, table = asyncio.run(soak(Soak(seed, given.minutes * 60, every=given.every)))
-    sys.stdout.write(f"{table}\n")
-    for wrong in verdict.wrong:
+    done = asyncio.run(soak(Soak(seed, given.minutes * 60, every=given.every)))
+    sys.stdout.write(f"{done.table}\n")
+    for wrong in done.verdict.wrong:
         sys.stdout.write(f"WRONG: {wrong}\n")
-    return 1 if verdict.wrong else 0
+    return 1 if done.verdict.wrong else 0
 
 
 if __name__ == "__main__":

@@ -4,11 +4,11 @@ calms down, and what is there is held against what was sent."""
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence, Set
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 
@@ -20,6 +20,7 @@ from polling import PATIENCE
 from soak.answers import Waits
 from soak.clockwork import Clockwork
 from soak.commands import COMMANDS, REPLIES, Commands
+from soak.faults import Fault
 from soak.ground import PARTITIONS, Door, Ground, PatientBus, Work
 from soak.orders import Orders
 from soak.readers import Readers
@@ -47,6 +48,9 @@ LOOK_SECONDS = 1.0
 QUIET_SECONDS = 5.0
 VERIFY_SECONDS = 120.0
 MOST_GROWTH = 1.5
+MOST_SLOWING = 3.0
+SLACK_SECONDS = 2.0
+FEWEST_COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +139,17 @@ class Soaking:
         return [*found, self.readers.heard()]
 
 
-async def soak(plan: Soak) -> tuple[Verdict, str]:
-    """Let it happen: what was found, and the table."""
+class Soaked(NamedTuple):
+    """What was found; the faults that were given, of those that can be here; and the table."""
+
+    verdict: Verdict
+    given: Set[Fault]
+    possible: Set[Fault]
+    table: str
+
+
+async def soak(plan: Soak) -> Soaked:
+    """Let it happen."""
     async with AsyncExitStack() as stack:
         services = await stack.enter_async_context(services_of())
         for topic in (ANSWERS, COMMANDS, REPLIES, EVENTS):
@@ -182,8 +195,10 @@ async def soak(plan: Soak) -> tuple[Verdict, str]:
         count_logs(verdict, instances)
         verdict.expect_none(grown(stretch, memory.eldest), "instances that have grown")
         memories = {"the instance never ended": memory.eldest, "the others": memory.others}
-        faults = {str(fault): (times, storm.lasted[fault]) for fault, times in sorted(storm.given.items())}
-        return verdict, table(stretch, tallies, memories, faults)
+        verdict.expect_none(slowed(stretch, tallies), "kinds of work that have become slower")
+        faults = {str(fault): (storm.given[fault], storm.lasted[fault]) for fault in sorted(Fault)}
+        given = {fault for fault, times in storm.given.items() if times}
+        return Soaked(verdict, given, services.possible, table(stretch, tallies, memories, faults))
 
 
 def grown(stretch: Stretch, memory: Sequence[Sample]) -> list[str]:
@@ -192,6 +207,20 @@ def grown(stretch: Stretch, memory: Sequence[Sample]) -> list[str]:
     if first is None or last is None or last <= first * MOST_GROWTH:
         return []
     return [f"from {first:.0f} to {last:.0f} MiB"]
+
+
+def slowed(stretch: Stretch, works: Sequence[Tally]) -> list[str]:
+    """The kinds of work of which the middle one took much longer in the last third than in the first, more
+    than faults explain that happen to come then."""
+    found = []
+    for work in works:
+        first, last = stretch.first_third(work.samples), stretch.last_third(work.samples)
+        if min(len(first), len(last)) < FEWEST_COMPARED:
+            continue
+        before, after = part(first, 0.5), part(last, 0.5)
+        if before is not None and after is not None and after > MOST_SLOWING * before + SLACK_SECONDS:
+            found.append(f"{work.name}: from {before:.3f} s to {after:.3f} s")
+    return found
 
 
 def _instances(

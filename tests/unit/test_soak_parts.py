@@ -8,6 +8,7 @@ from itertools import islice
 from soak.faults import ROUND, Fault, troubles
 from soak.lines import line_to
 from soak.samples import Sample, Tally
+from soak.soak import slowed
 from soak.table import Stretch, table
 
 
@@ -65,3 +66,11 @@ def test_the_table_compares_the_first_third_with_the_last() -> None:
     [work] = [line.split() for line in told.splitlines() if line.startswith("work ") and "100" in line]
     assert work == ["work", "100", "90", "1.0", "1.000", "1.000", "2.000", "2.000"]
     assert ["killed", "3", "12"] in [line.split() for line in told.splitlines()]
+
+
+def test_work_that_takes_ever_longer_is_found_and_what_a_fault_delays_now_and_then_is_not() -> None:
+    stretch = Stretch(0, 90)
+    growing = Tally("growing", 90, 90, [Sample(at, 0.5 + at / 9) for at in range(90)])
+    delayed = Tally("delayed", 90, 90, [Sample(at, 30.0 if at % 3 == 0 else 0.5) for at in range(90)])
+    few = Tally("few", 2, 2, [Sample(1, 0.1), Sample(80, 9.0)])
+    assert [each.partition(":")[0] for each in slowed(stretch, [growing, delayed, few])] == ["growing"]

@@ -11,10 +11,13 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from databases import fresh_database
+from kafka_stranger import Stranger
 from muster.app.build import opened
 from muster.app.settings import Settings
 from polling import until
 from scenario.test_traces import CALLER, HEADERS, OTHER, SENDER, TRACE, client_of, is_so, saved
+from stand_ins.http_site import Reply, site
 from stand_ins.otlp_receiver import Receiver, receiver
 
 
@@ -100,6 +103,64 @@ async def test_a_trace_goes_through_commands_replies_events_and_messages(
     event = spans["receive kafka_event"]
     assert (event.parent, event.links) == (spans["await"].id, [(OTHER, SENDER)])
     assert spans["heard"].parent == spans["tell"].id, "what a message starts is below who sent it"
+
+
+@pytest.mark.kafka
+@pytest.mark.postgres
+async def test_one_trace_leads_over_kafka_from_the_instance_that_asked_to_the_one_that_goes_on(
+    postgres_url: str, kafka_bootstrap: str, collector: Receiver, run: str
+) -> None:
+    stranger = Stranger(kafka_bootstrap)
+    commands, replies = f"{run}-commands", f"{run}-replies"
+    await stranger.make(commands, replies)
+    async with fresh_database("postgres", postgres_url) as url, site(lambda _: Reply()) as far:
+
+        def of(name: str) -> Settings:
+            return Settings.model_validate(
+                {
+                    "instance-id": name,
+                    "database": {"url": url},
+                    "tracing": {"endpoint": collector.url},
+                    "kafka": {"bootstrap_servers": kafka_bootstrap, "consumer": {"group_id": f"g-{run}"}},
+                    "workflow": {"kafka": {"reply_group_id": f"r-{run}"}},
+                }
+            )
+
+        async with opened(of("asks")) as house, client_of(house) as client:
+            topics = {"commandTopic": commands, "replyTopic": replies}
+            await saved(
+                client,
+                "order",
+                {"id": "check", "type": "REST_SYNC", "config": {"url": far.url("/check")}},
+                {"id": "charge", "type": "KAFKA_COMMAND", "config": {**topics, "command": {"n": 1}}},
+                {"id": "ship", "type": "REST_SYNC", "config": {"url": far.url("/ship")}},
+            )
+            begun = await client.post("/api/workflow/execute", json={"key": "order"}, headers=HEADERS)
+            execution = begun.json()["executionId"]
+            [command] = await stranger.has(commands, 1)
+            await is_so(client, execution, "WAITING")
+        async with opened(of("goes on")) as house, client_of(house) as client:
+            # Who replies goes on from what came with the command, in a span of its own.
+            trace = command.headers["traceparent"].split("-")
+            goes_on = {"traceparent": "-".join([*trace[:2], SENDER, trace[3]])}
+            ids = {"X-Correlation-ID": command.headers["X-Correlation-ID"]}
+            await stranger.send(replies, b"{}", **ids, **goes_on)
+            await is_so(client, execution, "COMPLETED")
+            spans = await collector.named("order", "check", "charge", "ship", "receive reply")
+    names = ("order", "check", "charge", "ship", "receive reply")
+    assert {spans[name].trace for name in names} == {TRACE}
+    assert {name: spans[name].instance for name in names} == {
+        "check": "asks",
+        **dict.fromkeys(("order", "charge", "ship", "receive reply"), "goes on"),
+    }
+    # Connected: from each span the way leads up to the caller, over the one who replied as well.
+    assert spans["order"].parent == CALLER
+    assert {spans[name].parent for name in ("check", "charge", "ship")} == {spans["order"].id}
+    assert trace[1:3] == [TRACE, spans["charge"].id]
+    assert spans["receive reply"].parent == SENDER
+    assert [asked.header("traceparent") for asked in far.asked] == [
+        f"00-{TRACE}-{spans[name].id}-01" for name in ("check", "ship")
+    ]
 
 
 async def test_a_reply_that_is_an_error_is_one(

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,9 +78,11 @@ class Server:
             with error:
                 return error.code, json.loads(error.read())
 
-    def follow(self, path: str, last: str | None = None) -> "Stream":
+    def follow(
+        self, path: str, last: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> "Stream":
         """Read a stream of events."""
-        self.streams.append(Stream(self.port, path, last))
+        self.streams.append(Stream(self.port, path, last, headers))
         return self.streams[-1]
 
     def clean_up(self) -> None:
@@ -121,9 +123,12 @@ class Heard:
 class Stream:
     """A reader of server-sent events. Each read waits for as long as a test may."""
 
-    def __init__(self, port: int, path: str, last: str | None = None) -> None:
+    def __init__(
+        self, port: int, path: str, last: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        self.connection.request("GET", path, headers={} if last is None else {"Last-Event-ID": last})
+        place = {} if last is None else {"Last-Event-ID": last}
+        self.connection.request("GET", path, headers={**place, **(headers or {})})
         self.answer = self.connection.getresponse()
         self.status = self.answer.status
 

@@ -14,18 +14,19 @@ import pytest
 
 from furnished import Things, example_of, furnished
 from polling import PATIENCE
-from servers import Server
+from servers import Heard, Server
 
 MARK = "acmesmarkofitsown"
 # Their ids name nothing of anybody's: a type of node; topics and streams are everybody's, and so are refused.
 SHARED = {("get", "/api/workflow/node-types/{type}"): 200}
-# It does not end, and so is not asked here.
+# It does not end, and so is read by a test of its own.
 ENDLESS = {"/api/stream"}
 # Fields of examples that name what a field of another name may name instead.
 INSTEAD = {"key", "eventName", "filter"}
 # Rows that instances write of themselves, and when a token was used.
 THEIR_OWN = {"instance", "bus_member", "bus_position", "consumer_position", "outbox_stream", "api_token"}
 WATCHES = {"watch_horizon", "watch_presence", "watch_sequence", "sqlite_sequence"}
+NOOP = {"id": "n", "type": "NOOP"}
 TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
@@ -200,6 +201,51 @@ def fields(document: Mapping[str, Any], operation: Mapping[str, Any]) -> set[str
         schemas += schema.get("anyOf", []) + schema.get("oneOf", [])
         found |= set(schema.get("properties", {}))
     return found
+
+
+def test_a_stream_tells_of_what_is_ones_own_and_of_nothing_of_another_tenants(two: Two) -> None:
+    """Of what changes while it is read, and, to whoever says where they were, of what changed before."""
+    path = "/api/stream?topics=executions,wallboard"
+    streams = {
+        name: iter(two.server.follow(path, headers={"Authorization": client.headers["Authorization"]}))
+        for name, client in (("acme", two.acme), ("globex", two.globex))
+    }
+    made = two.globex.post("/api/workflow", json={"workflow": {"key": "own", "name": "own", "nodes": [NOOP]}})
+    assert made.status_code == 201, made.text
+    first = ended(two.globex, {"key": "own"})
+    begun, _ = until_told(streams["globex"], first)
+    theirs = ended(two.acme, {"key": "acme-plain", "context": {"said": MARK}})
+    until_told(streams["acme"], theirs)
+    # What is told is told in its order: when one's own has come, so would what was before it.
+    own = ended(two.globex, {"key": "own"})
+    last, heard = until_told(streams["globex"], own)
+    assert theirs not in heard
+    assert MARK not in heard
+    again = {"Authorization": two.globex.headers["Authorization"]}
+    for place in (begun, last):
+        _, heard = until_told(iter(two.server.follow(path, place, again)), own)
+        assert theirs not in heard
+        assert MARK not in heard
+    mine = {"Authorization": two.acme.headers["Authorization"]}
+    _, heard = until_told(iter(two.server.follow(path, begun, mine)), theirs)
+    assert own not in heard
+
+
+def ended(client: httpx.Client, body: Mapping[str, Any]) -> str:
+    """An execution that has come to its end."""
+    answer = client.post("/api/workflow/execute?wait=60", json=body).json()
+    assert answer["status"] == "COMPLETED", answer
+    return str(answer["executionId"])
+
+
+def until_told(stream: Iterator[Heard], execution: str) -> tuple[str, str]:
+    """The place in the stream where it tells of this one, and all that it told until then."""
+    told = []
+    for heard in stream:
+        told.append(json.dumps(heard.data))
+        if execution in told[-1]:
+            return heard.id, "\n".join(told)
+    raise AssertionError("the stream has ended")
 
 
 def test_their_owner_gets_at_each_of_them(two: Two) -> None:

@@ -5,18 +5,25 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 import urllib.request
+import zipfile
 from collections.abc import Iterator
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from console_for_tests import built
+from locked import python_packages
 from muster import __version__
 from polling import PATIENCE
 from servers import Server
 
 ROOT = Path(__file__).parents[2]
+RUNTIME = "requirements/runtime.txt"
 UV = Path(sys.executable).with_name("uv")
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -45,8 +52,9 @@ def muster(tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv("build", *building, "-o", folder, ROOT)
     uv("venv", "--python", sys.executable, folder / "env")
     installing = ("pip", "install", "--python", python)
-    uv(*installing, "--require-hashes", "--only-binary", ":all:", "-r", "requirements/runtime.txt")
-    uv(*installing, "--no-deps", "--no-index", *folder.glob("*.whl"))
+    uv(*installing, "--require-hashes", "--only-binary", ":all:", "-r", RUNTIME)
+    # It asks for what it needs, and finds it: nothing else is within reach.
+    uv(*installing, "--offline", "--no-index", *folder.glob("*.whl"))
     return python.with_name("muster")
 
 
@@ -78,6 +86,21 @@ def healthy(server: Installed) -> bool:
     environment = {"MUSTER_PORT": str(server.port)}
     done = subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE, check=False)
     return done.returncode == 0
+
+
+def test_it_asks_for_what_the_project_needs_and_the_lock_has_it(muster: Path) -> None:
+    [wheel] = muster.parents[2].glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        [named] = [each for each in opened.namelist() if each.endswith(".dist-info/METADATA")]
+        asked = message_from_bytes(opened.read(named)).get_all("Requires-Dist") or []
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert {str(Requirement(each)) for each in asked} == {
+        str(Requirement(each)) for each in project["dependencies"]
+    }
+    locked = {each.name: each.version for each in python_packages((ROOT / RUNTIME).read_text()) if each.ships}
+    for each in map(Requirement, asked):
+        assert each.specifier.contains(locked[canonicalize_name(each.name)]), each
+    uv("pip", "check", "--python", muster.with_name("python"))
 
 
 def test_it_says_its_version_and_serves_with_the_console_inside(server: Installed, muster: Path) -> None:

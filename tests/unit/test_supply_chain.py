@@ -50,9 +50,11 @@ def test_a_lock_says_what_ships_and_what_only_builds() -> None:
 
 def test_everything_that_muster_asks_for_ships_with_a_digest() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    asked = {Requirement(each).name.lower() for each in project["dependencies"]}
+    asked = {Requirement(each).name.lower(): Requirement(each) for each in project["dependencies"]}
     shipped = {each.name: each for each in every_package() if each.ships and each.ecosystem == "PyPI"}
-    assert asked <= shipped.keys()
+    assert asked.keys() <= shipped.keys()
+    unfit = [name for name, each in asked.items() if not each.specifier.contains(shipped[name].version)]
+    assert unfit == []
     assert all(each.hashes for each in every_package())
 
 

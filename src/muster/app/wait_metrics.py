@@ -49,6 +49,9 @@ class WaitMetrics(Nobody):
             ("outcome",),
             registry=registry,
         )
+        # From 0 on: the first that runs out is a rise, too.
+        for outcome in (WaitStatus.COMPLETED, WaitStatus.TIMEOUT, WaitStatus.FAILED):
+            self._ends.labels(outcome.value)
         self._first = Counter(
             "muster_wait_first_event",
             "Which event came first to waits that ended.",

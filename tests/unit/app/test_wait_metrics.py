@@ -47,3 +47,10 @@ def test_a_wait_is_counted_once_it_is_over_by_how_it_ended_and_what_came_first(l
     assert value("muster_wait_ends_total", outcome="timeout") == 1
     assert value("muster_wait_first_event_total", event="kafka_event") == 1
     assert value("muster_wait_first_event_total", event="api_response") is None
+
+
+def test_ends_are_counted_from_nothing_on_so_that_the_first_is_a_rise() -> None:
+    registry = CollectorRegistry()
+    WaitMetrics(registry)
+    for outcome in ("completed", "timeout", "failed"):
+        assert registry.get_sample_value("muster_wait_ends_total", {"outcome": outcome}) == 0

@@ -1,103 +1,16 @@
-"""What Kubernetes and Compose take, as far as we use it: trees of names. One that is not here is a mistake,
-or has to be written down here first."""
+"""What Kubernetes and Compose take. Of Compose it is a tree of the names that we use: one that is not here is
+a mistake, or has to be written down here first. Of Kubernetes it is what the oldest one that the chart is for
+says of itself."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from jsonschema import Draft202012Validator
 
 ANY = "anything"  # a value, or what a user fills in
 TEXTS = "texts"  # a map of texts
-META = {"name": ANY, "labels": TEXTS, "annotations": TEXTS}
-_SELECTOR = {"matchLabels": TEXTS}
-_PROBE = {
-    "httpGet": {"path": ANY, "port": ANY},
-    "periodSeconds": ANY,
-    "timeoutSeconds": ANY,
-    "failureThreshold": ANY,
-}
-_CONTAINER = {
-    "name": ANY,
-    "image": ANY,
-    "imagePullPolicy": ANY,
-    "args": ANY,
-    "env": [{"name": ANY, "valueFrom": {"fieldRef": {"fieldPath": ANY}}}],
-    "envFrom": [{"configMapRef": {"name": ANY}, "secretRef": {"name": ANY}}],
-    "ports": [{"name": ANY, "containerPort": ANY}],
-    "startupProbe": _PROBE,
-    "livenessProbe": _PROBE,
-    "readinessProbe": _PROBE,
-    "resources": {"requests": TEXTS, "limits": TEXTS},
-    "securityContext": {
-        "allowPrivilegeEscalation": ANY,
-        "readOnlyRootFilesystem": ANY,
-        "capabilities": {"drop": ANY},
-    },
-    "volumeMounts": [{"name": ANY, "mountPath": ANY}],
-}
-_POD = {
-    "metadata": META,
-    "spec": {
-        "serviceAccountName": ANY,
-        "automountServiceAccountToken": ANY,
-        "enableServiceLinks": ANY,
-        "terminationGracePeriodSeconds": ANY,
-        "restartPolicy": ANY,
-        "imagePullSecrets": [{"name": ANY}],
-        "securityContext": {
-            "runAsNonRoot": ANY,
-            "runAsUser": ANY,
-            "runAsGroup": ANY,
-            "fsGroup": ANY,
-            "seccompProfile": {"type": ANY},
-        },
-        "containers": [_CONTAINER],
-        "volumes": [{"name": ANY, "emptyDir": ANY}],
-        "nodeSelector": TEXTS,
-        "tolerations": ANY,
-        "affinity": ANY,
-    },
-}
-_HEAD = {"apiVersion": ANY, "kind": ANY, "metadata": META}
-KINDS: Mapping[tuple[str, str], Mapping[str, Any]] = {
-    ("v1", "ConfigMap"): {**_HEAD, "data": TEXTS},
-    ("v1", "Secret"): {**_HEAD, "type": ANY, "stringData": TEXTS},
-    ("v1", "ServiceAccount"): {**_HEAD, "automountServiceAccountToken": ANY},
-    ("v1", "Service"): {
-        **_HEAD,
-        "spec": {
-            "type": ANY,
-            "clusterIP": ANY,
-            "publishNotReadyAddresses": ANY,
-            "selector": TEXTS,
-            "ports": [{"name": ANY, "port": ANY, "targetPort": ANY}],
-        },
-    },
-    ("apps/v1", "StatefulSet"): {
-        **_HEAD,
-        "spec": {
-            "replicas": ANY,
-            "serviceName": ANY,
-            "podManagementPolicy": ANY,
-            "selector": _SELECTOR,
-            "template": _POD,
-        },
-    },
-    ("batch/v1", "Job"): {**_HEAD, "spec": {"backoffLimit": ANY, "template": _POD}},
-    ("policy/v1", "PodDisruptionBudget"): {**_HEAD, "spec": {"maxUnavailable": ANY, "selector": _SELECTOR}},
-    ("autoscaling/v2", "HorizontalPodAutoscaler"): {
-        **_HEAD,
-        "spec": {
-            "scaleTargetRef": {"apiVersion": ANY, "kind": ANY, "name": ANY},
-            "minReplicas": ANY,
-            "maxReplicas": ANY,
-            "metrics": [
-                {
-                    "type": ANY,
-                    "resource": {"name": ANY, "target": {"type": ANY, "averageUtilization": ANY}},
-                }
-            ],
-        },
-    },
-}
 _SERVICE = {
     "image": ANY,
     "build": {"context": ANY},
@@ -144,3 +57,17 @@ def flaws(value: Any, shape: Any, place: str = "") -> Iterator[str]:
                 yield f"{place}/{name}: unknown"
             else:
                 yield from flaws(each, inner, f"{place}/{name}")
+
+
+KUBERNETES: dict[str, Any] = json.loads(Path(__file__).with_name("kubernetes_1_25.json").read_text())
+
+
+def refused(manifest: dict[str, Any]) -> Iterator[str]:
+    """What Kubernetes has against it: names that it does not know, values of another type, gaps."""
+    kind = KUBERNETES["kinds"].get(f"{manifest['apiVersion']} {manifest['kind']}")
+    if kind is None:
+        yield f"{manifest['kind']}: unknown"
+        return
+    validator = Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": KUBERNETES["$defs"]})
+    for error in validator.iter_errors(manifest):
+        yield f"{manifest['kind']}{error.json_path.removeprefix('$')}: {error.message}"

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from muster.app.cli import app
 from muster.app.load import load
 from muster.app.settings import OTHER_NAMES, Settings, leaves
 from polling import PATIENCE
-from shapes_for_tests import COMPOSE, KINDS, flaws
+from shapes_for_tests import COMPOSE, flaws, refused
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -204,14 +204,32 @@ def pods(manifests: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_the_chart_renders_to_what_kubernetes_knows(manifests: list[dict[str, Any]]) -> None:
-    found = [
-        f"{each['kind']}{flaw}"
-        for each in manifests
-        for flaw in flaws(each, KINDS[each["apiVersion"], each["kind"]])
-    ]
-    assert found == []
+    assert [flaw for each in manifests for flaw in refused(each)] == []
     names = [(each["kind"], each["metadata"]["name"]) for each in manifests]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda one: one["spec"].update(replicas="two"), "StatefulSet.spec.replicas: 'two' is not of type"),
+        (lambda one: one["spec"].update(replica=2), "StatefulSet.spec: Additional properties"),
+        (lambda one: one["spec"].pop("selector"), "StatefulSet.spec: 'selector' is a required property"),
+        (lambda one: one.update(kind="Statefulset"), "Statefulset: unknown"),
+    ],
+    ids=["type", "name", "missing", "kind"],
+)
+def test_a_manifest_that_kubernetes_would_not_take_would_be_noticed(
+    spoil: Callable[[dict[str, Any]], object], told: str
+) -> None:
+    [instances] = of(rendered({}), "StatefulSet")
+    spoil(instances)
+    assert [flaw[: len(told)] for flaw in refused(instances)] == [told]
+
+
+def test_what_kubernetes_takes_is_what_the_oldest_takes_that_the_chart_is_for() -> None:
+    oldest = yaml.safe_load((CHART / "Chart.yaml").read_text())["kubeVersion"]
+    assert oldest == ">=1.25.0-0"
 
 
 def test_the_parts_of_the_chart_find_each_other(manifests: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from torture.dumping import tell
 
-SECONDS_A_TEST = 480  # pytest's own limit, at which it ends the process, comes a little later
+SECONDS_A_TEST = 600  # pytest's own limit, at which it ends the process, comes a little later
 
 
 class NoHangs:

@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import nullcontext
 from uuid import uuid4
 
 import pytest
 
 from clocks import NOON
+from muster.app.publishing import producer_of
+from muster.app.settings.watching import ProducerSettings
 from muster.bus import kafka_markers
 from muster.bus.kafka_markers import read_marker
+from muster.bus.kafka_transactions import KafkaChannels
 from muster.engine.bus import BusAway, Outgoing
 from muster.engine.outbox import Stream
 from muster.engine.publishing import Queued, Unpublishable
@@ -104,6 +108,24 @@ async def test_what_topics_do_not_take_is_refused_alone(house: OutboxHouse, brok
     assert await asyncio.to_thread(broker.read, topic) == sorted(house.expected())
     assert set(house.heard.reasons) == {3, 4}
     assert "no topic" in house.heard.reasons[4]
+
+
+async def test_watched_events_are_packed_as_the_settings_say_unless_the_clients_say_otherwise(
+    broker: Broker,
+) -> None:
+    """Told by a topic that takes only what is small: packed, this is."""
+    settings = ProducerSettings(compression="zstd", linger_ms=0)
+    packed = producer_of(Stream.WATCH, settings)
+    assert producer_of(Stream.EXECUTIONS, settings) == {}
+    topic, large = broker.make(**{"max.message.bytes": "2000"}), b"x" * 100_000
+    plain = {**broker.client, "compression.type": "none"}
+    for client, is_taken in ((broker.client, True), (plain, False)):
+        channel = KafkaChannels(client, producer=packed).open(f"stream-{uuid4().hex}")
+        await channel.begin()
+        with nullcontext() if is_taken else pytest.raises(Unpublishable):
+            await channel.send(batch(topic, large))
+        await channel.close()
+    assert await asyncio.to_thread(broker.read, topic) == [large]
 
 
 async def test_a_marker_behind_anothers_open_transaction_is_read(

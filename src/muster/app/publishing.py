@@ -1,6 +1,6 @@
 """The publisher, put together: who brings the outbox to the bus, whichever that is."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
@@ -10,6 +10,7 @@ from muster.app.bus import client_of
 from muster.app.ground import Ground
 from muster.app.passes import TROUBLE, making
 from muster.app.publishing_metrics import OutboxFigures, PublishingMetrics, counting_outbox
+from muster.app.settings.watching import ProducerSettings
 from muster.engine.bus import BusAway
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
@@ -95,7 +96,8 @@ async def _leasing(
         timedelta(seconds=settings.publisher.lease),
     )
     streams = OutboxStreamRepository(ground.database, lessee, senders)
-    channels = KafkaChannels(client_of(settings.kafka, settings.instance_id))
+    client = client_of(settings.kafka, settings.instance_id)
+    channels = KafkaChannels(client, producer=producer_of(stream, settings.ingestion.producer))
     publisher = StreamPublisher(
         stream, streams, channels, metrics, settings.publisher.batch_size, settings.publisher.linger
     )
@@ -105,3 +107,10 @@ async def _leasing(
         # Who cannot say that it leaves is missed after a while.
         with suppress(*AWAY):
             await publisher.leave()
+
+
+def producer_of(stream: Stream, settings: ProducerSettings) -> Mapping[str, str | int]:
+    """How whoever publishes this stream sends: of watched events it has settings of its own."""
+    if stream is not Stream.WATCH:
+        return {}
+    return {"linger.ms": settings.linger_ms, "compression.type": settings.compression}

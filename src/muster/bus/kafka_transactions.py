@@ -52,21 +52,30 @@ log = logging.getLogger("muster.kafka")
 
 class KafkaChannels:
     """`engine.publishing.Channels`. `client` is what every client of Kafka's is set to, `markers` the topic
-    that says up to where streams were published."""
+    that says up to where streams were published; `producer` is for those who send, where `client` does not
+    say."""
 
-    def __init__(self, client: Config, markers: str = MARKERS) -> None:
-        self._client, self._markers = client, markers
+    def __init__(self, client: Config, markers: str = MARKERS, producer: Config | None = None) -> None:
+        self._client, self._markers, self._producer = client, markers, producer or {}
         self._known: set[str] = set()
 
     def open(self, name: str) -> "KafkaChannel":
-        return KafkaChannel(self._client, name, self._known, self._markers)
+        return KafkaChannel(self._client, name, self._known, self._markers, self._producer)
 
 
 class KafkaChannel:
     """`known` are topics that are there, as far as anybody here knows."""
 
-    def __init__(self, client: Config, name: str, known: set[str], markers: str = MARKERS) -> None:
+    def __init__(
+        self,
+        client: Config,
+        name: str,
+        known: set[str],
+        markers: str = MARKERS,
+        sending: Config | None = None,
+    ) -> None:
         self._client, self._name, self._known, self._markers = client, name, known, markers
+        self._sending: Config = {**PRODUCER, **(sending or {}), **client, **PRODUCER_ALWAYS}
         self._thread = ThreadPoolExecutor(1, "kafka-publisher")
         self._producer: Producer | None = None
 
@@ -92,8 +101,7 @@ class KafkaChannel:
 
     def _begin(self) -> int:
         self._make_markers()
-        config = {**PRODUCER, **self._client, **PRODUCER_ALWAYS, **_transactional(self._name)}
-        self._producer = Producer(config, logger=log)
+        self._producer = Producer({**self._sending, **_transactional(self._name)}, logger=log)
         # From here on nobody else's transaction of this name comes to anything.
         _persistently(self._producer.init_transactions)
         return read_marker(self._client, self._name, self._markers)

@@ -8,9 +8,18 @@ from muster.app.settings.groups import STAGES, Group, Stages, TopicName, later
 
 
 class ProducerSettings(Group):
-    linger_ms: int = later(5, "How long a message may wait for others to travel with.")
-    retries: int = later(3, "How often a send is tried again.")
-    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = later("none", "How batches are packed.")
+    """How what becomes of watched events is sent to Kafka. `kafka.client` goes before."""
+
+    linger_ms: int = Field(
+        default=5,
+        ge=0,
+        le=10_000,
+        description="Milliseconds that a message may wait for others to travel with.",
+    )
+    retries: int = later(3, "How often a send is tried again: here, until Kafka has it.")
+    compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field(
+        default="none", description="How batches are packed; `kafka.client` goes before."
+    )
 
 
 class IngestionSettings(Group):

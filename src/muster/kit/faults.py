@@ -1,5 +1,6 @@
 """What may be told of an exception where payloads may not: its kind and where it was, but not its words."""
 
+import os
 from traceback import format_tb
 
 MOST_GROUPED = 5
@@ -26,7 +27,7 @@ def _one(error: BaseException) -> str:
 def _kind(error: BaseException) -> str:
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    said = error.strerror if isinstance(error, OSError) and error.errno else None
+    said = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else None
     return f"{name}: {said}" if said else name
 
 

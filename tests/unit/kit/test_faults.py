@@ -1,6 +1,7 @@
 """Exceptions are told by what they are and where they were raised; what they say stays with them."""
 
 import errno
+import os
 
 import pytest
 
@@ -51,12 +52,12 @@ def test_a_groups_members_are_told() -> None:
 
 
 def test_the_systems_own_words_are_told_without_the_file_they_are_about() -> None:
-    told = without_words(caught(OSError(errno.ENOSPC, "No space left on device", SAID)))
-    assert told.endswith("\nOSError: No space left on device")
+    told = without_words(caught(OSError(errno.ENOSPC, SAID, SAID)))
+    assert told.endswith(f"\nOSError: {os.strerror(errno.ENOSPC)}")
     assert SAID not in told
 
 
 def test_one_that_came_of_itself_is_told_once() -> None:
     error = caught(ValueError(SAID))
     error.__context__ = error
-    assert without_words(error).count("ValueError\n") <= 1
+    assert without_words(error).count("Traceback") == 1

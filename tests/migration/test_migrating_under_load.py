@@ -22,6 +22,7 @@ from polling import until
 from servers import Server
 
 MARK = "meanwhile-"
+PAUSE = 0.02
 # The tables that there are from early on, and the column by which a writer's rows are told apart in each.
 MARKED = {
     "workflow": "id",
@@ -70,7 +71,7 @@ class Writer:
             except Unavailable:  # it has given way to the revision that was being made, and wrote nothing
                 continue
             self.written += 1
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(PAUSE)
 
     def _next(self) -> dict[str, object]:
         name, number = f"{MARK}{self.written}", 1_000 + self.written
@@ -131,6 +132,7 @@ def server(empty_url: str, tmp_path: Path) -> Iterator[Server]:
     found.clean_up()
 
 
+@pytest.mark.slow
 # On SQLite one process has the database, and nobody writes while it is started.
 @pytest.mark.parametrize("empty_url", EVERY_KIND[1:], indirect=True)
 async def test_whatever_older_versions_write_meanwhile_is_kept_and_a_server_works_beside_them(

@@ -14,7 +14,7 @@ SEED = 20261116
 
 @pytest.mark.slow
 def test_whatever_is_sent_is_answered_as_the_document_says(tmp_path: Path) -> None:
-    ended = fuzz(tmp_path, count=4, seed=SEED, phases="fuzzing")
+    ended = fuzz(tmp_path, count=4, seed=SEED, phases="examples,fuzzing")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     [tested] = re.findall(r"^\s*Tested: (\d+)$", ended.stdout, re.MULTILINE)
     assert int(tested) == len(operations(tmp_path)) > 100

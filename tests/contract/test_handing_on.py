@@ -111,6 +111,50 @@ async def test_what_an_instance_that_drives_nothing_starts_is_ready_for_anyone(
     assert await staying.instance.take_due() == 0
 
 
+async def test_who_has_retired_takes_nothing_that_comes_due(
+    database: Database, leaving: House, told: Told
+) -> None:
+    """It would only hand it on, find it due again, and so on until it has left."""
+    await leaving.define(chain(node("a", "SLEEP", config={"seconds": 3600}), node("b")))
+    await leaving.instance.take_back()
+    execution = await leaving.run()
+    before = await leaving.row(execution)
+    leaving.instance.retire()
+    await leaving.pass_time(hours=2)
+    assert await leaving.instance.due_pass() > 0
+    assert await leaving.instance.take_due() == 0
+    assert (await leaving.row(execution))["fence"] == before["fence"]
+    staying = House(database, told, "staying", leaving.clock)
+    staying.programs = leaving.programs
+    assert await staying.instance.take_due() == 1
+    await staying.instance.ended(execution)
+    assert (await staying.row(execution))["status"] == "COMPLETED"
+
+
+async def test_who_has_retired_takes_over_from_nobody(
+    database: Database, leaving: House, staying: House, told: Told
+) -> None:
+    """Handed on, what brings its owners down would look as if it had made progress."""
+    await leaving.define(chain(node("a")))
+    await leaving.instance.take_back()
+    gone = House(database, told, "gone")
+    gone.programs = leaving.programs
+    told.hangs_at = "a"
+    execution = await gone.start()
+    await told.hanging.wait()
+    told.hangs_at = None
+    for takeovers in (0, 2):
+        lost = update(workflow_execution).values(lease_until=NOON, takeovers=takeovers)
+        await gone.database.write(lambda connection, lost=lost: connection.execute(lost))
+        leaving.instance.retire()
+        await leaving.instance._abandoned_pass()
+        row = await leaving.row(execution)
+        assert (row["fence"], row["takeovers"]) == (1, takeovers)
+    assert await staying.instance.take_abandoned() == 1
+    await staying.instance.ended(execution)
+    assert (await staying.row(execution))["status"] == "COMPLETED"
+
+
 async def test_what_others_hold_or_wait_for_is_not_let_go_of(leaving: House, staying: House) -> None:
     await leaving.define(chain(node("a", "SLEEP", config={"seconds": 3600})))
     parked = await leaving.run()

@@ -666,6 +666,13 @@ MUTANTS = [
         "tests/contract/test_reached_before_it_begins.py put_off and sqlite",
     ),
     Mutant(
+        "who has retired takes nothing",
+        "engine/instance.py",
+        "return 0 if self.is_retired else self._most_driven",
+        "return self._most_driven",
+        "tests/contract/test_handing_on.py has_retired and sqlite",
+    ),
+    Mutant(
         "a lock is released by who has it",
         "cache/scripts.py",
         "holder(redis.call('GET', key)) == ARGV[1] and redis.call('DEL', key) or 0",

@@ -128,7 +128,7 @@ class Instance:
         if program.concurrency is not None:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
             new = new._replace(limit=limit)
-        is_ours = not self.is_retired and self._places > 0 and not self._is_head_start
+        is_ours = self._places > 0 and not self._is_head_start
         if is_ours and program.only_computes and new.limit is None and not new.terms:
             live, todo = begin(new, program)
             ended = await self._driver.compute_all(live, todo)
@@ -173,7 +173,7 @@ class Instance:
     def wake(self) -> None:
         """Look for what is due now: somebody knows that there is something."""
         self._due.wake()
-        if self.is_retired or self._places <= 0:
+        if self._places <= 0:
             self._ring()
 
     def look_now(self) -> None:
@@ -320,7 +320,7 @@ class Instance:
     @property
     def _places(self) -> int:
         """How many more it can drive."""
-        return self._most_driven - len(self._driven)
+        return 0 if self.is_retired else self._most_driven - len(self._driven)
 
     async def admit_queued(self) -> int:
         """Look again at what is queued."""
@@ -359,6 +359,8 @@ class Instance:
 
     async def due_pass(self) -> float:
         """Sleep until the next that is known to be due; and look now and then for what is not known."""
+        if self.is_retired:
+            return LOOK_EVERY
         if self._is_head_start or self._places <= 0 or not self._has_ended_leases:
             return SOON
         left = self._seconds(await self._executions.next_due())
@@ -412,7 +414,7 @@ class Instance:
 
     def takes_as(self) -> str | None:
         """The owner for whom to claim what goes on now; None: nothing is to be claimed for this instance."""
-        has_room = self._has_ended_leases and not self.is_retired and self._places > 0
+        has_room = self._has_ended_leases and self._places > 0
         return self.name.owner if has_room and not self._is_head_start else None
 
     def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from engine_house import LEASE
+from muster.engine.at_hand import AtHand
 from muster.engine.event_waits import Accepted, Arrived, Source, Verdict
 from muster.engine.state import Failure
 from muster.model.json import Json, JsonObject
@@ -49,8 +50,8 @@ def answered(status: int, body: Json) -> HttpAnswer:
 
 
 class Awaiting(Waiting):
-    def __init__(self, database: Database, name: str = "here") -> None:
-        super().__init__(database, name=name)
+    def __init__(self, database: Database, name: str = "here", at_hand: AtHand | None = None) -> None:
+        super().__init__(database, name=name, at_hand=at_hand)
         self.service = Service()
         self.receptions = Receptions(self.committer, name, LEASE)
         self.waits = EventWaitRepository(database, self.receptions)

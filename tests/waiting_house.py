@@ -11,6 +11,7 @@ from muster.app.subworkflows import StartableWorkflows
 from muster.definitions.check import check
 from muster.definitions.document import checksum, to_document
 from muster.engine.actions import Actions, By
+from muster.engine.at_hand import AtHand
 from muster.engine.owned import NewExecution
 from muster.engine.program import Program
 from muster.engine.programs import Programs
@@ -43,8 +44,10 @@ async def _nothing() -> None:
 class Waiting(House):
     """A house whose workflows are kept in the database, so that any other finds them there."""
 
-    def __init__(self, database: Database, told: Told | None = None, name: str = "here") -> None:
-        super().__init__(database, told or Told(), name)
+    def __init__(
+        self, database: Database, told: Told | None = None, name: str = "here", at_hand: AtHand | None = None
+    ) -> None:
+        super().__init__(database, told or Told(), name, at_hand=at_hand)
         self.workflows = WorkflowRepository(database, self.clock)
         self.known = Programs(self.workflows.document, TYPES)
         self.approvals = ApprovalRepository(database)

@@ -88,9 +88,9 @@ async def driving(instance: Instance, contexts: CachedContexts | None, grace: fl
         yield
     finally:
         await instance.leave(grace)
-        await ended(*running)
         if contexts:
             await contexts.close()
+        await ended(*running)
 
 
 async def _document(workflows: WorkflowRepository, version_id: int) -> JsonObject:

@@ -26,6 +26,10 @@ class AtHand(Protocol):
         """This instance drives it no longer."""
         ...
 
+    def gave_up(self, owned: OwnedExecution, nodes: Sequence[str]) -> None:
+        """It has ended, of which nobody could say more than that it may have visited these nodes."""
+        ...
+
     async def filled(
         self, taken: Sequence[OwnedExecution], executions: Executions
     ) -> Sequence[OwnedExecution]:
@@ -49,6 +53,9 @@ class NothingAtHand:
         return
 
     def let_go(self, live: Live) -> None:
+        return
+
+    def gave_up(self, owned: OwnedExecution, nodes: Sequence[str]) -> None:
         return
 
     async def filled(

@@ -2,7 +2,7 @@
 
 An execution's step never waits for them. What is to be told is gathered for a moment, in which most of it is
 outdated again, and goes in one round trip; an execution that has ended by then was never there. Where the
-cache is slow or gone, what is to be told is dropped.
+cache is slow or gone, what is to be told is dropped, but for what is to be removed.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ GATHER_SECONDS = 0.02
 RENEW_CONTEXTS_EVERY = 3_600.0
 AT_ONCE = 500
 ENCODED_IN_A_ROW = 50
+# So much is kept to be removed while the cache does not work; what is beyond it goes when its time is over.
+MOST_GONE = 100_000
 # Larger contexts are the database's alone.
 MOST_CHARACTERS = 1_048_576
 
@@ -97,9 +99,18 @@ class CachedContexts:
         self._pending.pop(execution, None)
         for node in nodes:
             self._nodes.pop((execution, node), None)
-        if execution in self._there:
-            last = Version(live.fence, 2 * live.seq + 1)
-            self._gone.update(dict.fromkeys(keys_of(execution, nodes), last))
+        # Whoever had it before has left it there; here it may have ended without being driven.
+        if live.fence > FIRST_FENCE or execution in self._there:
+            self._forget(keys_of(execution, nodes), Version(live.fence, 2 * live.seq + 1))
+
+    def gave_up(self, owned: OwnedExecution, nodes: Sequence[str]) -> None:
+        self._forget(keys_of(owned.id, nodes), Version(owned.fence))
+        self._loop.wake()
+
+    def _forget(self, keys: Sequence[str], last: Version) -> None:
+        self._gone.update(dict.fromkeys(keys, last))
+        while len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]
 
     # --- asking: when executions were claimed -------------------------------------------------------------
 
@@ -159,31 +170,41 @@ class CachedContexts:
         return 0.0 if self._has_news else max(self._renew_at - now, 0.0)
 
     async def close(self) -> None:
-        """Tell what is left, and hold no lock any longer."""
+        """Tell what is left, and hold no lock any longer. What is being told at this moment is told."""
+        await self._loop.stop()
         self._driven.clear()
         self._changed.update(self._held)
         await self.tell()
 
     @property
     def _has_news(self) -> bool:
-        return bool(self._pending or self._nodes or self._gone or self._changed)
+        can_remove = bool(self._gone) and not self._breaker.rests
+        return bool(self._pending or self._nodes or self._changed) or can_remove
 
     async def tell(self) -> None:
         """Tell what has gathered."""
         pending, self._pending = self._pending, {}
         nodes, self._nodes = self._nodes, {}
-        gone, self._gone = self._gone, {}
         changed, self._changed = self._changed, {}
         if self._breaker.rests:
             _drop(self._held, changed)
             return
         self._there.update(dict.fromkeys(execution for execution in pending if execution in self._driven))
         await self._tell_locks(changed)
-        for part in _parts(list(gone.items())):
-            await self._ask(partial(self._cache.remove, dict(part)))
+        await self._tell_gone()
         entries = await self._entries(pending.values(), nodes)
         for some in _parts(entries):
             await self._ask(partial(self._cache.put, some))
+
+    async def _tell_gone(self) -> None:
+        """What was not removed is kept for the next time: nobody else would do it, and what has ended is not
+        to be there for a day."""
+        for part in _parts(list(self._gone.items())):
+            if await self._ask(partial(self._cache.remove, dict(part))) is None:
+                return
+            for key, last in part:
+                if self._gone.get(key) == last:
+                    del self._gone[key]
 
     async def _entries(
         self, pending: Iterable[Snapshot], nodes: dict[tuple[str, str], tuple[int, JournalRow]]

@@ -118,6 +118,7 @@ class Taking:
                 end = _end_as_it_is(owned, program, _poisoned(owned))
                 await self._executions.give_up_held(InVain(owned.id, owned.fence, end.closes))
                 await self._executions.write(end)
+                self._at_hand.gave_up(owned, list(program.graph.nodes))
                 self._tell()
 
     async def _rebuilt(self, owned: OwnedExecution, program: Program) -> TakenUp:

@@ -53,9 +53,9 @@ class CachedContexts:
         self._renew_every = lock_seconds / 3
         self._renew_at = self._renew_contexts_at = 0.0
         self._on_loss: Callable[[], None] = _nobody
-        # Executions that are driven here, with their fences; those that the cache may know of; and those
+        # Executions that are driven here; those that the cache may know of; and those
         # whose lock is this instance's, as far as is known here. (In an order: a simulated run repeats.)
-        self._driven: dict[str, int] = {}
+        self._driven: dict[str, Live] = {}
         self._there: dict[str, None] = {}
         self._held: dict[str, None] = {}
         # What is to be told.
@@ -69,7 +69,7 @@ class CachedContexts:
 
     def took(self, live: Live) -> None:
         execution = live.facts.id
-        self._driven[execution] = live.fence
+        self._driven[execution] = live
         self._changed[execution] = None
         if live.fence > FIRST_FENCE:
             self._there[execution] = None  # from whoever had it last
@@ -88,7 +88,7 @@ class CachedContexts:
 
     def let_go(self, live: Live) -> None:
         execution = live.facts.id
-        if self._driven.get(execution) == live.fence:
+        if self._driven.get(execution) is live:
             del self._driven[execution]
             self._there.pop(execution, None)
             self._changed[execution] = None
@@ -245,7 +245,8 @@ class CachedContexts:
         await self._acquire([each for each in self._driven if each not in self._held])
 
     async def _renew_contexts(self) -> None:
-        for part in _parts([context_key(each) for each in self._there if each in self._driven]):
+        there = [(each, live) for each, live in self._driven.items() if each in self._there]
+        for part in _parts([key for each, live in there for key in keys_of(each, list(live.state.visits))]):
             await self._ask(partial(self._cache.renew, part))
 
     async def _ask(self, work: Callable[[], Awaitable[T]]) -> T | None:

@@ -58,27 +58,67 @@ async def test_an_entry_is_plain_json_with_its_time_to_live(redis_url: str) -> N
 
 
 @pytest.mark.redis
-@pytest.mark.parametrize("text", ["no JSON", '{"fence":"x"}', "", '{"step":1,"fence":2}'])
-async def test_what_somebody_else_put_there_is_not_there_and_gives_way(redis_url: str, text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON",
+        '{"fence":"x"}',
+        "",
+        '{"step":1,"fence":2}',
+        '{"fence":' + "9" * 16 + ',"step":1}',
+        '{"fence":' + "9" * 5_000 + ',"step":1}',
+        '{"fence":9,"step":' + "9" * 5_000 + "}",
+        b"\xff\xfe",
+        b'{"fence":9,"step":1,"name":"\xff"}',
+    ],
+)
+async def test_what_somebody_else_put_there_is_not_there(redis_url: str, text: str | bytes) -> None:
+    key = a_key()
+    async with open_redis(redis_url) as redis:
+        await redis.set(key, text)
+        assert await RedisCache(redis, timedelta(hours=1)).get([key]) == [None]
+
+
+@pytest.mark.redis
+@pytest.mark.parametrize(
+    "text", ["no JSON", '{"fence":"x"}', "", '{"fence":' + "9" * 16 + ',"step":1}', b"\xff\xfe"]
+)
+async def test_what_somebody_else_put_there_gives_way(redis_url: str, text: str | bytes) -> None:
     key = a_key()
     async with open_redis(redis_url) as redis:
         cache = RedisCache(redis, timedelta(hours=1))
         await redis.set(key, text)
-        assert await cache.get([key]) == [None]
         assert await cache.put([entry(key, 1)]) == [True]
+        assert await cache.get([key]) == [entry(key, 1)]
+        await redis.set(key, text)
+        assert await cache.remove({key: Version(1)}) == [True]
+
+
+@pytest.mark.redis
+async def test_a_key_of_another_kind_is_not_there_and_keeps_nobody_from_the_others(redis_url: str) -> None:
+    keys = [a_key() for _ in range(3)]
+    entries = [entry(key, 1) for key in keys]
+    async with open_redis(redis_url, 60) as redis:
+        cache = RedisCache(redis, timedelta(hours=1))
+        await cache.put(entries)
+        for spoil in (lambda: redis.rpush(keys[1], "a list"), lambda: redis.hset(keys[1], "a", "hash")):
+            await redis.delete(keys[1])
+            await spoil()
+            assert await cache.get(keys) == [entries[0], None, entries[2]]
+            assert await cache.put(entries) == [True] * 3
+            assert await cache.get(keys) == entries
+        await redis.delete(keys[1])
+        await redis.rpush(keys[1], "a list")
+        assert await cache.remove(dict.fromkeys(keys, Version(1))) == [True] * 3
+        assert await redis.exists(*keys) == 0
 
 
 @pytest.mark.redis
 async def test_a_redis_that_refuses_or_is_not_there_is_away(redis_url: str) -> None:
     key = a_key()
-    async with open_redis(redis_url, 60) as redis:
-        cache = RedisCache(redis, timedelta(hours=1))
-        await redis.rpush(key, "a list")
+    async with open_redis(redis_url.replace("://", "://nobody:wrong@"), 60) as refusing:
         with pytest.raises(Away):
-            await cache.put([entry(key, 1)])
-        await redis.set(key, b"\xff\xfe")
-        with pytest.raises(Away):
-            await cache.get([key])
+            await RedisCache(refusing, timedelta(hours=1)).get([key])
     async with open_redis(f"redis://127.0.0.1:{free_port()}") as nobody:
         with pytest.raises(Away):
             await RedisCache(nobody, timedelta(hours=1)).get([key])

@@ -153,6 +153,8 @@ async def test_without_it_the_database_has_the_context(house: House, hand: Hand,
         ({"aside": [["variables", "n"]]}, "miss"),
         ({"text": "{"}, "miss"),
         ({"text": "[]"}, "miss"),
+        ({"text": '{"fence":1,"step":3,"metadata":' + "[" * 100_000}, "miss"),
+        ({"text": '{"fence":' + "9" * 5_000 + ',"step":3}'}, "miss"),
     ],
 )
 async def test_what_is_not_its_last_checkpoint_is_not_taken(

@@ -65,3 +65,16 @@ async def test_a_lock_that_cannot_be_read_is_somebody_elses(redis_url: str, text
         assert [await ask([execution]) for ask in asked] == [[False]] * 3
         assert await locks.holders([execution]) == [None]
         assert await redis.get(lock_key(execution)) == text
+
+
+@pytest.mark.redis
+async def test_a_key_of_another_kind_is_somebody_elses_lock_and_the_others_are_ones_own(
+    redis_url: str,
+) -> None:
+    executions = [an_execution() for _ in range(3)]
+    async with open_redis(redis_url, 60) as redis:
+        locks = RedisLocks(redis, "a/1", SystemClock(), timedelta(seconds=30))
+        await redis.rpush(lock_key(executions[1]), "a list")
+        asked = locks.acquire, locks.renew, locks.release
+        assert [list(await ask(executions)) for ask in asked] == [[True, False, True]] * 3
+        await redis.delete(lock_key(executions[1]))

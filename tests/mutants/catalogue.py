@@ -675,7 +675,7 @@ MUTANTS = [
     Mutant(
         "a lock is released by who has it",
         "cache/scripts.py",
-        "holder(redis.call('GET', key)) == ARGV[1] and redis.call('DEL', key) or 0",
+        "holder(key) == ARGV[1] and redis.call('DEL', key) or 0",
         "redis.call('DEL', key)",
         f"{CACHE_HISTORIES} of_locks and redis",
     ),

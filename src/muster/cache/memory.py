@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
-from muster.cache.texts import entry_of, holder_of, lock_text, moment, text_of, version_of
+from muster.cache.texts import holder_of, lock_text, moment, read_entry, text_of, version_of
 from muster.engine.cache import Entry, Version, lock_key
 from muster.kit.clock import Clock
 
@@ -40,7 +40,7 @@ class MemoryCache:
         return [self._put(entry) for entry in entries]
 
     async def get(self, keys: Sequence[str]) -> Sequence[Entry | None]:
-        return [entry_of(key, self._shelf.get(key)) for key in keys]
+        return [read_entry(key, self._shelf.get(key)) for key in keys]
 
     async def remove(self, last: Mapping[str, Version]) -> Sequence[bool]:
         return [self._remove(key, version) for key, version in last.items()]

@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from muster.cache import scripts
-from muster.cache.texts import entry_of, holder_of, lock_text, moment, text_of
+from muster.cache.texts import holder_of, lock_text, moment, read_entry, text_of
 from muster.engine.cache import Away, Entry, Version, lock_key
 from muster.kit.clock import Clock
 
@@ -56,6 +56,8 @@ def open_redis(url: str, answer_seconds: float = ANSWER_SECONDS) -> "Redis":
         max_connections=CONNECTIONS,
         retry=Retry(NoBackoff(), 0),
         decode_responses=True,
+        # What somebody else put there may be no text: then it is nothing to us, and no trouble.
+        encoding_errors="replace",
     )
 
 
@@ -89,11 +91,10 @@ class _Scripts:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Whatever the client or the wire has to say, it comes to the same. (What somebody else put there may be
-    no text.)"""
+    """Whatever the client or the wire has to say, it comes to the same."""
     try:
         yield
-    except (RedisError, OSError, UnicodeDecodeError) as trouble:
+    except (RedisError, OSError) as trouble:
         raise Away(f"{type(trouble).__name__}: {trouble}") from trouble
 
 
@@ -111,7 +112,7 @@ class RedisCache:
 
     async def get(self, keys: Sequence[str]) -> Sequence[Entry | None]:
         texts = await self._scripts.texts(keys)
-        return [entry_of(key, text) for key, text in zip(keys, texts, strict=True)]
+        return [read_entry(key, text) for key, text in zip(keys, texts, strict=True)]
 
     async def remove(self, last: Mapping[str, Version]) -> Sequence[bool]:
         each = [part for version in last.values() for part in version]

@@ -2,13 +2,24 @@
 
 Each takes many keys, and answers 1 or 0 for each."""
 
+# What is there may be anything that anybody has put there: then it is of no version, and no lock.
+VERSION = """
+local function version(key)
+  local head = redis.pcall('GETRANGE', key, 0, 63)
+  if type(head) ~= 'string' then return end
+  local fence, step = string.match(head, '^{"fence":(%d+),"step":(%d+)[,}]')
+  if fence and #fence <= 15 and #step <= 15 then return tonumber(fence), tonumber(step) end
+end
+"""
+
 # The time to live; then for each key its new fence, step and text.
-PUT = """
+PUT = (
+    VERSION
+    + """
 local answers = {}
 for i, key in ipairs(KEYS) do
   local fence, step, text = tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3]), ARGV[i * 3 + 1]
-  local held, at = string.match(redis.call('GETRANGE', key, 0, 63), '^{"fence":(%d+),"step":(%d+)[,}]')
-  held, at = tonumber(held), tonumber(at)
+  local held, at = version(key)
   if held and (held > fence or (held == fence and at > step)) then
     answers[i] = 0
   else
@@ -18,14 +29,16 @@ for i, key in ipairs(KEYS) do
 end
 return answers
 """
+)
 
 # For each key the last fence and step that go.
-REMOVE = """
+REMOVE = (
+    VERSION
+    + """
 local answers = {}
 for i, key in ipairs(KEYS) do
   local fence, step = tonumber(ARGV[i * 2 - 1]), tonumber(ARGV[i * 2])
-  local held, at = string.match(redis.call('GETRANGE', key, 0, 63), '^{"fence":(%d+),"step":(%d+)[,}]')
-  held, at = tonumber(held), tonumber(at)
+  local held, at = version(key)
   if held and (held > fence or (held == fence and at > step)) then
     answers[i] = 0
   else
@@ -34,6 +47,7 @@ for i, key in ipairs(KEYS) do
 end
 return answers
 """
+)
 
 # The time to live.
 KEEP = """
@@ -54,8 +68,9 @@ return answers
 """
 
 HOLDER = """
-local function holder(text)
-  local readable, lock = pcall(cjson.decode, text or '')
+local function holder(key)
+  local text = redis.pcall('GET', key)
+  local readable, lock = pcall(cjson.decode, type(text) == 'string' and text or '')
   if readable and type(lock) == 'table' then return lock.instanceId, lock end
 end
 """
@@ -66,7 +81,7 @@ RENEW = (
     + """
 local answers = {}
 for i, key in ipairs(KEYS) do
-  local instance, lock = holder(redis.call('GET', key))
+  local instance, lock = holder(key)
   answers[i] = 0
   if lock and instance == ARGV[2] then
     lock.expiresAt = ARGV[3]
@@ -84,7 +99,7 @@ RELEASE = (
     + """
 local answers = {}
 for i, key in ipairs(KEYS) do
-  answers[i] = holder(redis.call('GET', key)) == ARGV[1] and redis.call('DEL', key) or 0
+  answers[i] = holder(key) == ARGV[1] and redis.call('DEL', key) or 0
 end
 return answers
 """

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from muster.engine.cache import Entry, Version
 
-# What a script looks at without reading the rest, however long that is.
-HEAD = re.compile(r'\{"fence":(\d+),"step":(\d+)[,}]')
+# What a script looks at without reading the rest, however long that is. Longer numbers are nobody's.
+HEAD = re.compile(r'\{"fence":(\d{1,15}),"step":(\d{1,15})[,}]', re.ASCII)
 
 
 def text_of(entry: Entry) -> str:
@@ -22,8 +22,9 @@ def version_of(text: str) -> Version | None:
     return Version(int(found[1]), int(found[2])) if found else None
 
 
-def entry_of(key: str, text: str | None) -> Entry | None:
-    found = HEAD.match(text) if text else None
+def read_entry(key: str, text: str | None) -> Entry | None:
+    """None: there is nothing, or somebody else wrote this."""
+    found = HEAD.match(text) if text and text.isascii() else None
     if text is None or found is None:
         return None
     rest = text[found.end() :]
@@ -40,7 +41,7 @@ def holder_of(text: str | None) -> str | None:
     """None: nobody, or somebody who does not say who."""
     try:
         lock = json.loads(text or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     holder = lock.get("instanceId") if isinstance(lock, dict) else None
     return holder if isinstance(holder, str) else None

@@ -20,7 +20,7 @@ class Version(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Something that is kept under a key: the text of a JSON object."""
+    """Something that is kept under a key: the text of a JSON object, in ASCII."""
 
     key: str
     version: Version

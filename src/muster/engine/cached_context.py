@@ -71,7 +71,7 @@ def _under_way(live: Live) -> JsonObject:
 
 
 def entry_of(snapshot: Snapshot) -> Entry:
-    """Raises `ValueError` where there is something in it that JSON cannot say."""
+    """Raises `ValueError` where there is something in it that JSON cannot say, or `RecursionError`."""
     facts = snapshot.facts
     outputs = snapshot.state.get("outputs", {})
     metadata: JsonObject = {
@@ -99,7 +99,7 @@ def entry_of(snapshot: Snapshot) -> Entry:
 
 
 def node_entry(execution_id: str, fence: int, row: JournalRow) -> Entry:
-    """What became of a node, for whoever looks. Raises `ValueError`, as above."""
+    """What became of a node, for whoever looks. Raises as above."""
     document: JsonObject = {
         "nodeId": row.node,
         "inputData": None,
@@ -179,7 +179,7 @@ def kept_of(entry: Entry | None) -> Kept | None:
             rows=tuple(_row_of(row) for row in metadata.get("rows", {}).values()),
             taken=tuple((int(signal), int(seq)) for signal, seq in metadata.get("taken", ())),
         )
-    except (ValueError, TypeError, KeyError, AttributeError, AssertionError):
+    except (ValueError, TypeError, KeyError, AttributeError, AssertionError, OverflowError, RecursionError):
         return None
 
 

@@ -265,7 +265,7 @@ def _bounded(make: Callable[[], Entry]) -> list[Entry]:
     """The entry, if it can be made and is not too large."""
     try:
         entry = make()
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [entry] if len(entry.text) <= MOST_CHARACTERS else []
 

@@ -7,6 +7,7 @@ import pytest
 
 from muster.engine.cache import Entry, Version
 from muster.engine.cached_context import Kept, Snapshot, entry_of, kept_of
+from muster.engine.contexts import _bounded
 from muster.engine.journal import JournalRow, Signal, SignalKind
 from muster.engine.owned import OwnedExecution
 from muster.engine.state import ExecutionStatus
@@ -87,6 +88,19 @@ def test_nothing_is_made_of_half_an_entry(at: int) -> None:
 def test_nothing_is_made_of_what_has_another_shape(name: str, value: object) -> None:
     document = {**json.loads(entry_of(snapshot(7)).text), name: value}
     assert kept_of(Entry("k", Version(3, 14), json.dumps(document))) is None
+
+
+@pytest.mark.parametrize("taken", ["[[1e400,1]]", f"[[{'9' * 5_000},1]]", "[" * 100_000])
+def test_nothing_is_made_of_what_is_too_large_or_too_deep(taken: str) -> None:
+    text = entry_of(snapshot(7, taken=((1, 2),))).text
+    assert kept_of(Entry("k", Version(3, 14), text.replace("[[1,2]]", taken))) is None
+
+
+def test_what_is_too_deep_to_be_said_is_not_kept() -> None:
+    deep: object = 1
+    for _ in range(100_000):
+        deep = [deep]
+    assert _bounded(lambda: entry_of(snapshot(7, context={"n": deep}))) == []
 
 
 def test_who_recovers_keeps_what_nobody_has_written_and_takes_no_signal_again() -> None:

@@ -1,4 +1,4 @@
-"""Redis is flushed, frozen, killed and started again under a running instance."""
+"""Redis is flushed, frozen, killed and started again under a running instance, and becomes slow."""
 
 import logging
 import re
@@ -16,6 +16,7 @@ from muster.engine import drive
 from muster.kit import breaker
 from own_redis import OwnRedis, own_redis
 from polling import until
+from soak.lines import Line, line_to
 
 pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
@@ -23,6 +24,8 @@ REST = {"id": "rest", "type": "delay", "config": {"duration": 1, "unit": "second
 END = {"id": "end", "type": "NOOP", "config": {}}
 WORKFLOW = {"workflow": {"key": "rest", "name": "Rest", "nodes": [REST, END], "output": "#{n + 1}"}}
 AT_ONCE = 20
+# Less than anybody waits for an answer.
+SLOW_SECONDS = 0.4
 
 
 @pytest.fixture
@@ -32,12 +35,20 @@ def redis() -> Iterator[OwnRedis]:
 
 
 @pytest.fixture
+async def line(redis: OwnRedis) -> AsyncIterator[Line]:
+    """How the instance reaches it."""
+    async with line_to(redis.port) as found:
+        yield found
+
+
+@pytest.fixture
 async def client(
-    redis: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[httpx.AsyncClient]:
     monkeypatch.setattr(drive, "SHORT_DELAY", timedelta(0))  # every delay is a durable timer
     monkeypatch.setattr(breaker, "LONGEST_PAUSE", 0.5)  # it is tried again soon
-    settings = Settings.model_validate({"data-dir": tmp_path, "redis": {"url": redis.url}})
+    url = f"redis://127.0.0.1:{line.port}/0"
+    settings = Settings.model_validate({"data-dir": tmp_path, "redis": {"url": url}})
     async with opened(settings) as house:
         transport = httpx.ASGITransport(house.api)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as found:
@@ -116,6 +127,19 @@ async def test_whatever_happens_to_redis_executions_end_as_they_should(
 
     await until(is_well)
     assert any("left alone" in line for line in caplog.messages)
+
+
+async def test_a_redis_that_takes_nearly_all_of_its_time_for_every_answer_is_left_alone(
+    client: httpx.AsyncClient, line: Line
+) -> None:
+    await redis_helps_again(client)
+    resting = await start_some(client)
+    line.delay = SLOW_SECONDS / 2  # either way
+    await all_end_well(client, resting)
+    await redis_is_left_alone(client)
+    await all_end_well(client, await start_some(client))
+    line.be_well()
+    await redis_helps_again(client)
 
 
 async def test_an_execution_is_in_redis_as_it_says(client: httpx.AsyncClient, redis: OwnRedis) -> None:

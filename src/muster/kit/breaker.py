@@ -21,9 +21,10 @@ class Left(Exception):
 class Breaker:
     """Asks something that everybody can do without, and that may be slow, frozen or gone.
 
-    Whatever takes longer than `seconds` counts as a failure. After a few in a row it is left alone for a
-    while, longer and longer, and then one caller tries it; the others are told `Left` at once. The log has a
-    line when that begins and one when it is over; `failed` hears of every failure.
+    Whatever takes longer than `seconds` is a failure; an answer that takes more than half of them is taken,
+    and counts as one. After a few in a row it is left alone for a while, longer and longer, and then one
+    caller tries it; the others are told `Left` at once. The log has a line when that begins and one when it
+    is over; `failed` hears of every failure.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Breaker:
         if self.rests:
             raise Left(f"{self._name} is left alone")
         self._probing = probes = self.is_open
+        asked = _now()
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await work()
@@ -64,7 +66,10 @@ class Breaker:
         finally:
             if probes:
                 self._probing = False
-        self._works()
+        if (took := _now() - asked) > self._seconds / 2:
+            self._note(TimeoutError(f"it takes {took:.2f} s to answer"))
+        else:
+            self._works()
         return answer
 
     def _note(self, error: Exception) -> None:

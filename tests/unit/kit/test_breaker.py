@@ -75,12 +75,38 @@ def test_what_takes_too_long_is_no_answer() -> None:
     in_virtual_time(story)
 
 
+def test_what_is_slow_every_time_is_taken_and_then_left_alone_until_it_is_quick_again() -> None:
+    async def story(far: Far, breaker: Breaker) -> None:
+        far.takes = PATIENCE * 0.8
+        assert [await breaker.ask(far.answer) for _ in range(MOST_FAILURES)] == ["yes"] * MOST_FAILURES
+        await left(breaker, far, 10)
+        await asyncio.sleep(LONGEST_PAUSE)
+        assert await breaker.ask(far.answer) == "yes"
+        assert breaker.is_open, "one slow answer more"
+        far.takes = 0.0
+        await asyncio.sleep(LONGEST_PAUSE)
+        assert await breaker.ask(far.answer) == "yes"
+        assert not breaker.is_open
+
+    in_virtual_time(story)
+
+
+def test_what_is_slow_now_and_then_is_not_left_alone() -> None:
+    async def story(far: Far, breaker: Breaker) -> None:
+        for takes in (PATIENCE * 0.8, PATIENCE * 0.8, PATIENCE * 0.4) * 3:
+            far.takes = takes
+            await breaker.ask(far.answer)
+        assert not breaker.is_open
+
+    in_virtual_time(story)
+
+
 def test_one_caller_tries_it_after_a_while_and_the_others_are_told_at_once() -> None:
     async def story(far: Far, breaker: Breaker) -> None:
         far.works = False
         await left(breaker, far, MOST_FAILURES)
         await asyncio.sleep(LONGEST_PAUSE)
-        far.asked, far.takes, far.works = 0, PATIENCE / 2, True
+        far.asked, far.takes, far.works = 0, PATIENCE / 4, True
         first = asyncio.create_task(breaker.ask(far.answer))
         await asyncio.sleep(0)
         await left(breaker, far, 10)
@@ -96,7 +122,7 @@ def test_a_probe_that_is_given_up_leaves_the_next_one_free() -> None:
         far.works = False
         await left(breaker, far, MOST_FAILURES)
         await asyncio.sleep(LONGEST_PAUSE)
-        far.takes, far.works = PATIENCE / 2, True
+        far.takes, far.works = PATIENCE / 4, True
         probe = asyncio.create_task(breaker.ask(far.answer))
         await asyncio.sleep(0)
         probe.cancel()

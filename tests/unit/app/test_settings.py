@@ -1,5 +1,7 @@
 """Settings: where they come from, which wins, and what is said of those that cannot be used."""
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,16 @@ def test_a_flag_wins_over_the_environment_which_wins_over_the_file(folder: Path)
     assert (found.settings.port, found.settings.host, found.settings.api.rate_limit) == (1003, "localhost", 7)
     assert found.sources["port"] == "command line"
     assert found.sources["host"].endswith("muster.toml")
+
+
+def test_servers_on_one_machine_have_names_of_their_own_which_they_keep(folder: Path) -> None:
+    """Each takes back at its start what its name held: under one name they would rob one another."""
+    usual, second = loaded(folder).settings, loaded(folder, port=8081).settings
+    assert usual.instance_id == socket.gethostname()
+    assert second.instance_id == f"{usual.instance_id}-8081"
+    assert loaded(folder, port=8081).settings.instance_id == second.instance_id
+    assert loaded(folder, port=0).settings.instance_id == f"{usual.instance_id}-{os.getpid()}"
+    assert loaded(folder, {"INSTANCE_ID": "web"}, port=8081).settings.instance_id == "web"
 
 
 def test_other_names_for_a_setting_work_and_its_own_wins(folder: Path) -> None:

@@ -1,7 +1,9 @@
 """All settings as one."""
 
+import os
 import socket
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field, SecretStr
 
@@ -35,24 +37,31 @@ from muster.app.settings.watching import (
     WatchSettings,
 )
 
+USUAL_PORT = 8080
 
-def this_instance() -> str:
-    return socket.gethostname()
+
+def this_instance(given: dict[str, Any]) -> str:
+    """By default. Servers on one machine listen on ports of their own; who takes any port that is free is a
+    place of its own at every start."""
+    host, port = socket.gethostname(), given.get("port", USUAL_PORT)
+    return host if port == USUAL_PORT else f"{host}-{port or os.getpid()}"
 
 
 class Settings(Group):
     """All that can be set. Secrets are `SecretStr`: no print, log or error shows one."""
 
+    host: str = Field(default="127.0.0.1", min_length=1, description="The address to listen on.")
+    port: int = Field(
+        default=USUAL_PORT, ge=0, le=65_535, description="The port to listen on; 0 takes a free one."
+    )
     instance_id: str = Field(
         default_factory=this_instance,
         min_length=1,
         max_length=100,
         pattern="^[^/]*$",  # what follows one is the incarnation: `a` would take what `a/b` holds for its own
         description="This process's place among its fellows, the same at every start; by default the host"
-        " name, and with several workers their number behind it.",
+        " name, with the port behind it if that is not 8080, and with several workers their number.",
     )
-    host: str = Field(default="127.0.0.1", min_length=1, description="The address to listen on.")
-    port: int = Field(default=8080, ge=0, le=65_535, description="The port to listen on; 0 takes a free one.")
     data_dir: Path = Field(default=Path("data"), description="The folder of the SQLite database.")
     roles: Roles = Field(
         default=ROLES,

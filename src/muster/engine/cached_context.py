@@ -11,7 +11,7 @@ from muster.engine.checkpoints import document_of
 from muster.engine.codec import decode
 from muster.engine.journal import JournalRow
 from muster.engine.live import Live
-from muster.engine.owned import Checkpoint, OwnedExecution
+from muster.engine.owned import Checkpoint, OwnedExecution, StoredCheckpoint
 from muster.engine.search import FOUND_BY
 from muster.engine.view import Facts
 from muster.model.aside import places_of, with_asides
@@ -139,13 +139,7 @@ class Kept:
         return is_last and isinstance(seq, int) and seq > owned.checkpoint_seq
 
     def fill(self, owned: OwnedExecution) -> OwnedExecution:
-        return replace(
-            owned,
-            context=self.context,
-            state=self.state,
-            has_asides=self.has_asides or owned.has_asides,
-            is_light=False,
-        )
+        return StoredCheckpoint(self.context, self.state, self.has_asides).fill(owned)
 
     def recover(self, owned: OwnedExecution) -> OwnedExecution:
         """What the journal has beyond it still comes after it; what it alone has is still to be written."""

@@ -8,12 +8,13 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.util import await_only
 
-from clocks import NOON
+from clocks import NOON, ShiftedClock
 from engine_house import House, Told, chain, node
 from muster.engine.actions import Note, Reopened
 from muster.engine.handlers import Call, Done
 from muster.engine.owned import NewExecution, Progress
 from muster.engine.state import Failure
+from muster.kit.clock import SystemClock
 from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry
 from muster.store.acts import ExecutionActs
@@ -37,8 +38,14 @@ def house(database: Database, told: Told) -> House:
     return House(database, told)
 
 
-def another(house: House, name: str) -> House:
-    other = House(house.database, house.told, name)
+def hours_ahead(hours: int) -> ShiftedClock:
+    clock = ShiftedClock()
+    clock.ahead = timedelta(hours=hours)
+    return clock
+
+
+def another(house: House, name: str, clock: ShiftedClock | None = None) -> House:
+    other = House(house.database, house.told, name, clock)
     other.programs = house.programs
     return other
 
@@ -77,15 +84,23 @@ async def test_starting_again_changes_nothing_of_what_has_come_further(house: Ho
     assert await house.row(new.id) == before
 
 
-async def test_nobody_takes_over_before_the_lease_has_run_out(house: House) -> None:
+@pytest.mark.parametrize(("owners", "others"), [(0, 0), (-2, 2), (2, -2)])
+async def test_nobody_takes_over_before_the_lease_has_run_out(
+    database: Database, told: Told, owners: int, others: int
+) -> None:
+    """Whatever their machines take for the time: their clocks are so many hours ahead."""
+    house = House(database, told, clock=hours_ahead(owners))
     execution = await hanging(house)
-    there = another(house, "there")
+    there = another(house, "there", hours_ahead(others))
     assert await there.instance.take_abandoned() == 0
-    over = house.clock.now() - timedelta(seconds=1)
+    await house.instance.renew()
+    assert await there.instance.take_abandoned() == 0
+    over = SystemClock().now() - timedelta(seconds=1)
     expired = update(workflow_execution).where(E.id == execution).values(lease_until=over)
     await house.database.write(lambda connection: connection.execute(expired))
     assert await there.instance.take_abandoned() == 1
-    assert await another(house, "elsewhere").instance.take_abandoned() == 0, "it has a new lease"
+    elsewhere = another(house, "elsewhere", hours_ahead(owners))
+    assert await elsewhere.instance.take_abandoned() == 0, "it has a new lease"
 
 
 async def test_what_is_due_is_taken_only_where_nobody_has_it(house: House) -> None:

@@ -8,8 +8,10 @@ would be a mistake. A bare timer with one question to the database says what thi
 moment. Everything is done without a Redis and with one, and for each it prints resumes a second, and what a
 resume takes: processor time, statements, those among them that only read, bytes that the database answers,
 and, with Redis, the share that found its context there; then the same with contexts of 8 KB, for which a
-cache is there. In the end it prints what an idle instance costs with so many executions parked. PostgreSQL
-and Redis are at TEST_POSTGRES_URL and TEST_REDIS_URL, or those that `scripts/services.py` starts.
+cache is there. Without Redis contexts come with the claim, which is no statement that only reads: what is
+saved by a cache shows in the bytes. In the end it prints what an idle instance costs with so many executions
+parked, without a Redis and with one. PostgreSQL and Redis are at TEST_POSTGRES_URL and TEST_REDIS_URL, or
+those that `scripts/services.py` starts.
 """
 
 import argparse
@@ -112,7 +114,7 @@ async def late(
     return found, (
         f"{len(rests) / (ended - began).total_seconds():6.0f} resumes/s   each {used * 1e3:5.2f} ms of a"
         f" processor, {took.statements / len(rests):5.3f} statements, {took.reads / len(rests):5.3f} of them"
-        f" reads, {took.answered / len(rests):6.0f} bytes from the database"
+        f" only read, {took.answered / len(rests):6.0f} bytes from the database (claims bring contexts, too)"
     )
 
 
@@ -144,10 +146,10 @@ async def from_the_cache(house: House) -> str:
     return f"{hits / wanted:.1%}" if wanted else "none"
 
 
-async def idle(url: str, folder: Path, parked: int) -> None:
+async def idle(url: str, folder: Path, parked: int, redis: str | None) -> None:
     """What an instance costs that has nothing to do, with so many executions parked."""
     with counted() as asked:
-        async with muster_on(url, folder):
+        async with muster_on(url, folder, redis):
             connection = await asyncpg.connect(url)
             await connection.execute(
                 f"""
@@ -169,8 +171,8 @@ async def idle(url: str, folder: Path, parked: int) -> None:
             server = (await spent_by_server(database) - server) / IDLE_SECONDS
             await database.close()
             print(
-                f"\nidle, {parked:,} parked   {a_second:5.1f} queries/s   {share:6.2%} of a processor here,"
-                f" {server:6.2%} in PostgreSQL"
+                f"\nidle{', Redis' if redis else ''}, {parked:,} parked   {a_second:5.1f} queries/s"
+                f"   {share:6.2%} of a processor here, {server:6.2%} in PostgreSQL"
             )
 
 
@@ -257,9 +259,10 @@ async def run(options: argparse.Namespace) -> None:
         await compare(options, url, redis)
         if options.only not in (None, "idle"):
             return
-        with tempfile.TemporaryDirectory() as folder:
-            async with fresh(url) as empty:
-                await idle(empty, Path(folder), options.parked)
+        for one in [None, redis] if redis else [None]:
+            with tempfile.TemporaryDirectory() as folder:
+                async with fresh(url) as empty:
+                    await idle(empty, Path(folder), options.parked, one)
 
 
 def redis_address() -> str:

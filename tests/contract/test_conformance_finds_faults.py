@@ -1,26 +1,25 @@
 """A suite that cannot fail proves nothing: stores, buses and caches with a fault, each found by its check."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping
 
 import pytest
 
-from muster.cache.memory import MemoryLocks, Shelf
+from caches import place
+from muster.cache import scripts
+from muster.cache.memory import MemoryLocks
 from muster.conformance.bus_checks import BUS_CHECKS
 from muster.conformance.buses import BusHouse, EmbeddedBuses
 from muster.conformance.cache_checks import CACHE_CHECKS
-from muster.conformance.caches import LONG, CachePlace, Yielding
-from muster.conformance.checks import Result, Verdict, judged
+from muster.conformance.caches import CachePlace
+from muster.conformance.checks import Verdict, judged
 from muster.conformance.stores import Store
 from muster.conformance.suite import BUS, CACHE, ON_STORES, STORE
 from muster.engine.bus import Bus, Member, Place
-from muster.engine.cache import Locks
-from muster.kit.clock import SystemClock
 from muster.store.address import parse_address
 from muster.store.database import AsyncDatabase, Database
 from muster.store.open import server_engine
+
+__all__ = ["place"]
 
 
 def without_transactions(url: str) -> Database:
@@ -89,33 +88,45 @@ async def test_a_bus_that_forgets_positions_is_found_out(
     assert ("instead of" in result.found) is (verdict == "failed")
 
 
-class Careless(MemoryLocks):
-    """Locks that anybody releases, as by a `DEL` without a look at who has it."""
-
-    def _release(self, key: str) -> bool:
-        had = self._shelf.get(key) is not None
-        self._shelf.remove(key)
-        return had
+def anybody_releases(locks: MemoryLocks, key: str) -> bool:
+    had = locks._shelf.get(key) is not None
+    locks._shelf.remove(key)
+    return had
 
 
-@dataclass
-class CarelessPlace(CachePlace):
-    @asynccontextmanager
-    async def locks(self, *instances: str, ttl: timedelta = LONG) -> AsyncIterator[list[Locks]]:
-        shelf = Shelf(lambda: 0.0)
-        yield [Yielding(Careless(shelf, each, SystemClock(), ttl)) for each in instances]
+def anybody_renews(locks: MemoryLocks, key: str) -> bool:
+    return locks._shelf.get(key) is not None
 
 
-async def on_locks(place: CachePlace) -> Sequence[Result]:
+# Locks without a look at who has them, in this process and in Redis.
+CARELESS = {
+    "release": (
+        anybody_releases,
+        "holder(key) == ARGV[1] and redis.call('DEL', key) or 0",
+        "redis.call('DEL', key)",
+    ),
+    "renew": (anybody_renews, "if lock and instance == ARGV[2] then", "if lock then"),
+}
+
+
+async def on_locks(place: CachePlace) -> dict[str, str]:
     names = ("locks_are_compared", "locks_are_linearizable", "locks_have_one_holder")
-    return [await judged(CACHE, check, place) for check in CACHE_CHECKS if check.name in names]
+    results = [await judged(CACHE, check, place) for check in CACHE_CHECKS if check.name in names]
+    return {result.name: result.verdict.value for result in results}
 
 
-async def test_locks_that_anybody_releases_are_found_out() -> None:
-    found = {result.name: result.verdict.value for result in await on_locks(CarelessPlace())}
-    assert found == {
+@pytest.mark.parametrize("verb", CARELESS)
+async def test_locks_that_anybody_releases_or_renews_are_found_out(
+    place: CachePlace, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert set((await on_locks(place)).values()) == {"ok"}
+    in_memory, compared, careless = CARELESS[verb]
+    script = getattr(scripts, verb.upper())
+    assert compared in script
+    monkeypatch.setattr(MemoryLocks, f"_{verb}", in_memory)
+    monkeypatch.setattr(scripts, verb.upper(), script.replace(compared, careless))
+    assert await on_locks(place) == {
         "locks_are_compared": "failed",
         "locks_are_linearizable": "failed",
         "locks_have_one_holder": "ok",
     }
-    assert {result.verdict for result in await on_locks(CachePlace())} == {Verdict.OK}

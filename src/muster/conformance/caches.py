@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import cast
+from typing import Protocol, cast
 from uuid import uuid4
 
 from muster.cache.memory import MemoryCache, MemoryLocks, Shelf
@@ -18,6 +18,14 @@ LONG = timedelta(hours=1)
 PATIENT_SECONDS = 60.0
 SOON_SECONDS = 5.0
 AT_ONCE = 1_000
+
+
+class SeenLocks(Locks, Protocol):
+    """Locks that whoever tries them can look at."""
+
+    async def holders(self, executions: Sequence[str]) -> Sequence[str | None]:
+        """Which instance holds each. None: nobody."""
+        ...
 
 
 @dataclass
@@ -55,12 +63,12 @@ class CachePlace:
                 await client.aclose()
 
     @asynccontextmanager
-    async def locks(self, *instances: str, ttl: timedelta = LONG) -> AsyncIterator[list[Locks]]:
+    async def locks(self, *instances: str, ttl: timedelta = LONG) -> AsyncIterator[list[SeenLocks]]:
         """One for each of these instances."""
         clock = SystemClock()
         if not self.url:
             shelf = Shelf(time.monotonic)
-            yield [cast("Locks", Yielding(MemoryLocks(shelf, each, clock, ttl))) for each in instances]
+            yield [cast("SeenLocks", Yielding(MemoryLocks(shelf, each, clock, ttl))) for each in instances]
             return
         clients = [open_redis(self.url, PATIENT_SECONDS) for _ in instances]
         pairs = zip(clients, instances, strict=True)

@@ -7,12 +7,14 @@ from functools import partial
 from itertools import count
 from typing import TypeAlias
 
-from muster.conformance.caches import CachePlace
+from muster.conformance.caches import CachePlace, SeenLocks
 from muster.conformance.checks import expect
 from muster.conformance.linearizability import Operation, unexplained
-from muster.engine.cache import Cache, Entry, Locks, Version
+from muster.engine.cache import Cache, Entry, Version
 
 CLIENTS, OPERATIONS, AT_ONCE, KEYS = 8, 200, 20, 60
+# In every so many'th history, from the second on, operations go one by one.
+SINGLY_EVERY = 10
 INSTANCES = tuple(f"i{number}/x" for number in range(CLIENTS))
 Asked: TypeAlias = tuple[object, ...]
 Answers: TypeAlias = Sequence[object]
@@ -23,6 +25,8 @@ def cache_model(held: Version | None, asked: Asked, answered: object) -> tuple[V
     verb, version = asked
     if verb == "get":
         return (held,) if answered == held else ()
+    if verb == "renew":
+        return (held,) if answered is (held is not None) else ()
     assert isinstance(version, Version)
     overtaken = held is not None and held > version
     if verb == "put":
@@ -63,7 +67,8 @@ async def cache_histories(place: CachePlace, histories: int) -> None:
     async with place.caches(CLIENTS) as caches:
         for number in range(histories):
             chance, clerk, keys = random.Random(number), Clerk(), [place.key() for _ in range(KEYS)]
-            await asyncio.gather(*(_use_cache(cache, keys, chance, clerk) for cache in caches))
+            size = _size(number)
+            await asyncio.gather(*(_use_cache(cache, keys, size, chance, clerk) for cache in caches))
             _explained(clerk, unexplained(clerk.history, cache_model, None), number)
             await caches[0].remove(dict.fromkeys(keys, Version(9)))
 
@@ -73,11 +78,17 @@ async def lock_histories(place: CachePlace, histories: int) -> None:
     async with place.locks(*INSTANCES) as locks:
         for number in range(histories):
             chance, clerk, ids = random.Random(number), Clerk(), [place.execution() for _ in range(KEYS)]
-            clients = zip(locks, INSTANCES, strict=True)
-            await asyncio.gather(*(_use_locks(lock, name, ids, chance, clerk) for lock, name in clients))
+            clients, size = zip(locks, INSTANCES, strict=True), _size(number)
+            await asyncio.gather(
+                *(_use_locks(lock, name, ids, size, chance, clerk) for lock, name in clients)
+            )
             _explained(clerk, unexplained(clerk.history, lock_model, None), number)
             for lock in locks:
                 await lock.release(ids)
+
+
+def _size(number: int) -> int:
+    return 1 if number % SINGLY_EVERY == 1 else AT_ONCE
 
 
 def _explained(clerk: Clerk, wrong: Sequence[str], number: int) -> None:
@@ -86,10 +97,10 @@ def _explained(clerk: Clerk, wrong: Sequence[str], number: int) -> None:
     expect(not wrong, f"history {number}: no order of events explains what clients were told of {keys}")
 
 
-async def _use_cache(cache: Cache, keys: list[str], chance: random.Random, clerk: Clerk) -> None:
-    for _ in range(OPERATIONS // AT_ONCE):
-        some = chance.sample(keys, AT_ONCE)
-        verb = chance.choice(["put", "put", "get", "remove"])
+async def _use_cache(cache: Cache, keys: list[str], size: int, chance: random.Random, clerk: Clerk) -> None:
+    for _ in range(OPERATIONS // size):
+        some = chance.sample(keys, size)
+        verb = chance.choice(["put", "put", "get", "renew", "remove"])
         versions = {key: Version(chance.randrange(1, 4), chance.randrange(3)) for key in some}
         asked: dict[str, Asked] = {key: (verb, version) for key, version in versions.items()}
         match verb:
@@ -98,6 +109,8 @@ async def _use_cache(cache: Cache, keys: list[str], chance: random.Random, clerk
                 await clerk.ask(asked, partial(cache.put, entries))
             case "get":
                 await clerk.ask(asked, partial(_versions, cache, some))
+            case "renew":
+                await clerk.ask(asked, partial(cache.renew, some))
             case _:
                 await clerk.ask(asked, partial(cache.remove, versions))
 
@@ -114,10 +127,10 @@ async def _versions(cache: Cache, keys: list[str]) -> Answers:
 
 
 async def _use_locks(
-    locks: Locks, instance: str, ids: list[str], chance: random.Random, clerk: Clerk
+    locks: SeenLocks, instance: str, ids: list[str], size: int, chance: random.Random, clerk: Clerk
 ) -> None:
-    for _ in range(OPERATIONS // AT_ONCE):
-        some = chance.sample(ids, AT_ONCE)
+    for _ in range(OPERATIONS // size):
+        some = chance.sample(ids, size)
         verb = chance.choice(["acquire", "renew", "release", "holders"])
         asked: dict[str, Asked] = dict.fromkeys(some, (verb, instance))
         await clerk.ask(asked, partial(getattr(locks, verb), some))

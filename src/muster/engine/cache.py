@@ -64,10 +64,6 @@ class Locks(Protocol):
         """False: it is not this instance's, and stays as it is."""
         ...
 
-    async def holders(self, executions: Sequence[str]) -> Sequence[str | None]:
-        """Which instance holds each. None: nobody."""
-        ...
-
 
 def context_key(execution_id: str) -> str:
     return f"execution:context:{execution_id}"

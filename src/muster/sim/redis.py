@@ -143,6 +143,3 @@ class RemoteLocks:
 
     async def release(self, executions: Sequence[str]) -> Sequence[bool]:
         return await self._redis.ask(self._name, lambda: self._locks.release(executions))
-
-    async def holders(self, executions: Sequence[str]) -> Sequence[str | None]:
-        return await self._redis.ask(self._name, lambda: self._locks.holders(executions))

@@ -143,9 +143,9 @@ publishing: .venv/.dev  ## 50,000 messages of the outbox while publishers are ki
 	@PUBLISHING_MESSAGES=$(or $(MESSAGES),50000) PUBLISHING_SEED=$(or $(SEED),1) \
 	  scripts/test -n 0 -s -o faulthandler_timeout=7200 tests/fault/test_publishing_torture.py
 
-moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances come and go: EXECUTIONS= SEED= EVERY= REDIS=1 BUSY=1
+moving: .venv/.dev  ## 5,000 executions that rest three times, while the instances and a Redis come and go: EXECUTIONS= SEED= EVERY= NO_REDIS=1 BUSY=1
 	@PYTHONPATH=tests $(BIN)/python -m torture --moving --executions $(or $(EXECUTIONS),5000) \
-	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(REDIS),--redis) $(if $(BUSY),--busy)
+	  --every $(or $(EVERY),4) $(if $(SEED),--seed $(SEED)) $(if $(NO_REDIS),--no-redis) $(if $(BUSY),--busy)
 
 missing: .venv/.dev  ## 100,000 expectations due within a minute, while the instances are killed: COUNT= SEED= EVERY=
 	@PYTHONPATH=tests $(BIN)/python -m torture --missing --executions $(or $(COUNT),100000) \

@@ -1,4 +1,4 @@
-"""Executions rest on one instance and resume on another, while instances are killed, frozen and restarted."""
+"""Executions rest on one instance and resume on another, while instances and Redis are killed and frozen."""
 
 import os
 from random import SystemRandom
@@ -11,6 +11,7 @@ from torture.moving import Journey, move
 @pytest.mark.slow
 @pytest.mark.serial
 @pytest.mark.postgres
+@pytest.mark.redis
 async def test_each_delay_resumes_once_on_some_instance_while_all_of_them_come_and_go() -> None:
     given = os.environ.get("TORTURE_SEED")
     seed = int(given) if given else SystemRandom().randrange(1_000_000)

@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--missing", action="store_true", help="events that never come, four instances")
     parser.add_argument("--outage", action="store_true", help="--waiting while PostgreSQL is away for 30 s")
     parser.add_argument("--broker", action="store_true", help="--waiting while Kafka is killed and restarted")
-    parser.add_argument("--redis", action="store_true", help="--moving with a Redis, in trouble too")
+    parser.add_argument("--no-redis", action="store_true", help="--moving without a Redis in trouble, too")
     parser.add_argument(
         "--busy", action="store_true", help="--moving where others work, too: lateness is told, not judged"
     )
@@ -52,7 +52,8 @@ def main() -> int:
 def _chosen(seed: int, given: argparse.Namespace) -> Coroutine[None, None, Verdict]:
     if given.moving:
         is_alone = not given.busy
-        return move(Journey(seed, given.executions, every=given.every, redis=given.redis, punctual=is_alone))
+        has_redis = not given.no_redis
+        return move(Journey(seed, given.executions, every=given.every, redis=has_redis, punctual=is_alone))
     if given.missing:
         return miss_all(Silence(seed, given.executions, every=given.every))
     if given.waiting:

@@ -673,6 +673,13 @@ MUTANTS = [
         "tests/contract/test_handing_on.py has_retired and sqlite",
     ),
     Mutant(
+        "the time is the database's",
+        "store/clock.py",
+        "        if self._ahead is None:\n",
+        "        if True:\n",
+        "sim engine 20",
+    ),
+    Mutant(
         "a lock is released by who has it",
         "cache/scripts.py",
         "holder(key) == ARGV[1] and redis.call('DEL', key) or 0",

@@ -44,6 +44,7 @@ from muster.nodes.compensating import CompensatingCommand
 from muster.nodes.kafka_command import TYPE as KAFKA_COMMAND
 from muster.sim.certify.stubs import Nobody, PlainMessages
 from muster.sim.database import FaultyDatabase
+from muster.sim.scenarios.engine.caching import Caching
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.weather import STORMY_SECONDS, TAKEOVERS, Weather
 from muster.sim.template import Template
@@ -188,8 +189,10 @@ async def _story(world: World, make: MakeReplies) -> list[str]:
     ledger, database = Ledger({}), _template().fresh(world.clock)
     far_side = FarSide(database, world.chance("far side"))
     weather = Weather(world, ledger)
-    places = [_Place(world, ledger, weather, far_side, number, make) for number in range(INSTANCES)]
+    caching = Caching(world, ledger)
+    places = [_Place(world, ledger, weather, caching, far_side, each, make) for each in range(INSTANCES)]
     lives = [world.outside(place.live_again_and_again(), place.name) for place in places]
+    world.outside(caching.go_wrong([place.name for place in places]), "blows")
     lives.append(world.outside(far_side.reply_to_all(), "far side"))
     await asyncio.sleep(STORMY_SECONDS)
     world.note("world", "it is calm")
@@ -318,13 +321,15 @@ class _Place:
         world: World,
         ledger: Ledger,
         weather: Weather,
+        caching: Caching,
         far_side: FarSide,
         number: int,
         make: MakeReplies,
     ) -> None:
         self.name = f"instance-{number}"
         self._world, self._ledger, self._weather, self._far_side = world, ledger, weather, far_side
-        self._make, self._chance, self._started = make, world.chance(self.name), 0
+        self._caching, self._make = caching, make
+        self._chance, self._started = world.chance(self.name), 0
 
     async def live_again_and_again(self) -> None:
         await self._weather.live_again_and_again(self.name, self._live, self._chance)
@@ -333,17 +338,29 @@ class _Place:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
         database = FaultyDatabase(self._far_side.database, self._world, self._weather.over_database())
         committer, written = GroupCommitter(database), Written()
-        executions = ExecutionRepository(database, committer, LEASE, written=written)
-        handlers = self._handlers(database, written)
-        driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
         name, programs = Name(self.name, ids.new()), Programs(_document, TYPES)
-        instance = Instance(name, executions, driver, programs.of, clock, LEASE, most_takeovers=TAKEOVERS)
+        contexts = self._caching.contexts(self.name, name.owner)
+        executions = ExecutionRepository(database, committer, LEASE, contexts is not None, written=written)
+        attempts = Attempts(self._handlers(database, written), executions, clock, chance, LEASE)
+        driver = Driver(executions, attempts, clock, chance, at_hand=contexts)
+        instance = Instance(
+            name,
+            executions,
+            driver,
+            programs.of,
+            clock,
+            LEASE,
+            most_takeovers=TAKEOVERS,
+            at_hand=contexts,
+        )
         # Else what was replied to is due, and found.
         taker = instance if self._chance.random() < 0.7 else None
         replies = self._make(database, committer, LEASE, taker)
         bus = EmbeddedBus(database, committer, name.owner, f"{self.name}/", LEASE)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
+            if contexts:
+                tasks.create_task(contexts.run(instance.doubt_leases))
             tasks.create_task(self._publishing(database, bus, written).run())
             tasks.create_task(self._consumer(bus, database, replies, instance.look_now).run())
             tasks.create_task(self._start_some(instance))

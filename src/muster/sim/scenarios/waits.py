@@ -38,6 +38,7 @@ from muster.nodes.ports import HttpAnswer, HttpRequest
 from muster.nodes.wait_events import TYPE as WAIT_EVENTS
 from muster.nodes.waiting_for_events import WaitForEvents
 from muster.sim.database import FaultyDatabase
+from muster.sim.scenarios.engine.caching import Caching
 from muster.sim.scenarios.engine.ledger import Ledger
 from muster.sim.scenarios.engine.weather import STORMY_SECONDS, TAKEOVERS, Weather
 from muster.sim.template import Template
@@ -136,8 +137,12 @@ async def _story(world: World, make: MakeWaits) -> list[str]:
     ledger, outside = Ledger({}), Outside(world.chance("outside"))
     database = _template().fresh(world.clock)
     weather = Weather(world, ledger)
-    places = [_Place(world, ledger, weather, outside, database, each, make) for each in range(INSTANCES)]
+    caching = Caching(world, ledger)
+    places = [
+        _Place(world, ledger, weather, caching, outside, database, each, make) for each in range(INSTANCES)
+    ]
     lives = [world.outside(place.live_again_and_again(), place.name) for place in places]
+    world.outside(caching.go_wrong([place.name for place in places]), "blows")
     await asyncio.sleep(STORMY_SECONDS)
     world.note("world", "it is calm")
     ledger.calm = True
@@ -222,6 +227,7 @@ class _Place:
         world: World,
         ledger: Ledger,
         weather: Weather,
+        caching: Caching,
         outside: Outside,
         database: Database,
         number: int,
@@ -229,7 +235,7 @@ class _Place:
     ) -> None:
         self.name = f"instance-{number}"
         self._world, self._ledger, self._weather, self._outside = world, ledger, weather, outside
-        self._database, self._make = database, make
+        self._caching, self._database, self._make = caching, database, make
         self._chance = world.chance(self.name)
         self._started = 0
 
@@ -240,15 +246,17 @@ class _Place:
         clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
         database = FaultyDatabase(self._database, self._world, self._weather.over_database())
         committer = GroupCommitter(database)
-        executions = ExecutionRepository(database, committer, LEASE)
+        name = Name(self.name, ids.new())
+        contexts = self._caching.contexts(self.name, name.owner)
+        executions = ExecutionRepository(database, committer, LEASE, contexts is not None)
         receptions = Receptions(committer, self.name, LEASE)
         waits = self._make(database, receptions)
         wait = WaitForEvents(_Service(self._outside, self._chance), waits, ids.new, "http://here")
         openers, pures = {"WAIT_EVENTS": wait}, {"COMPUTE": _compute}
         handlers = Handlers({"TELL": self._tell}, pures, {}, openers, openers)
-        driver = Driver(executions, Attempts(handlers, executions, clock, chance, LEASE), clock, chance)
+        attempts = Attempts(handlers, executions, clock, chance, LEASE)
+        driver = Driver(executions, attempts, clock, chance, at_hand=contexts)
         programs = Programs(_document, TYPES)
-        name = Name(self.name, ids.new())
         instance = Instance(
             name,
             executions,
@@ -257,12 +265,15 @@ class _Place:
             clock,
             LEASE,
             most_takeovers=TAKEOVERS,
+            at_hand=contexts,
             kept_program=programs.kept,
         )
         if self._chance.random() < 0.7:
             receptions.hand_to(instance)  # else what is complete is due, and found
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(instance.run())
+            if contexts:
+                tasks.create_task(contexts.run(instance.doubt_leases))
             tasks.create_task(self._start_some(instance))
             tasks.create_task(self._bring_some(waits, instance))
             tasks.create_task(self._hear_of_waits(database))

@@ -17,6 +17,9 @@ from muster.engine.instance import Instance, Name
 from muster.engine.owned import NewExecution
 from muster.engine.ports import NotWritten
 from muster.engine.programs import Programs
+from muster.kit.backoff import until_it_works
+from muster.kit.clock import Clock
+from muster.kit.loop import Loop
 from muster.model.json import JsonObject
 from muster.model.node_type import Catalogue
 from muster.nodes.approval import approval
@@ -26,6 +29,7 @@ from muster.sim.scenarios.engine.aimed import Aim, AimedCaching, Still
 from muster.sim.scenarios.engine.caching import Caching, content_with_a_cache
 from muster.sim.scenarios.engine.invariants import at_end, not_given_up, unfinished
 from muster.sim.scenarios.engine.ledger import Ledger
+from muster.sim.scenarios.engine.machines import Machine
 from muster.sim.scenarios.engine.people import People
 from muster.sim.scenarios.engine.sink import Sink
 from muster.sim.scenarios.engine.watch import WatchedDatabase, steps, watched
@@ -47,8 +51,9 @@ from muster.sim.world import BEGINNING, World
 from muster.store.acts import ExecutionActs
 from muster.store.approvals import ApprovalRepository
 from muster.store.child_items import ChildItems
+from muster.store.clock import DatabaseClock
 from muster.store.committer import GroupCommitter
-from muster.store.database import Database
+from muster.store.database import Database, Unavailable
 from muster.store.execution_records import ExecutionRecords
 from muster.store.executions import ExecutionRepository
 from muster.store.self_check import SelfCheck
@@ -162,6 +167,7 @@ class _Place:
         self._world, self._ledger, self._weather, self._sink = world, ledger, weather, sink
         self._caching = caching
         self._database, self._make = database, make
+        self._machine = Machine(world, self.name)
         self._chance = world.chance(self.name)
         self._leaving = world.chance(f"{self.name}/leaving")
         self._joins_after = self._leaving.choice([0.0, STORMY_SECONDS / 2]) if number else 0.0
@@ -173,13 +179,15 @@ class _Place:
         await self._weather.live_again_and_again(self.name, self._live, self._chance)
 
     async def _live(self) -> None:
-        clock, ids, chance = self._world.clock, self._world.ids, self._chance.random
+        ids, chance = self._world.ids, self._chance.random
         database = FaultyDatabase(
             self._database,
             self._world,
             self._weather.over_database(),
             reachable=partial(self._weather.reaches_database, self.name),
         )
+        clock = DatabaseClock(database, self._machine, self._machine.seconds)
+        await until_it_works(clock.look, Unavailable, _nobody)
         committer = GroupCommitter(database)
         name = Name(self.name, ids.new())
         contexts = self._caching.contexts(self.name, name.owner)
@@ -208,10 +216,11 @@ class _Place:
         people = People(actions, acts, approvals, self._ledger, self._chance)
         try:
             async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(Loop("the clock", clock.look, (Unavailable,)).run())
                 tasks.create_task(instance.run())
                 if contexts:
                     tasks.create_task(contexts.run(instance.doubt_leases))
-                tasks.create_task(self._start_some(instance))
+                tasks.create_task(self._start_some(instance, clock))
                 tasks.create_task(people.meddle())
                 tasks.create_task(people.tidy_up())
                 tasks.create_task(self._leave_some_time(instance))
@@ -237,12 +246,12 @@ class _Place:
     async def _document(self, version_id: int) -> JsonObject:
         return to_document(self._ledger.definitions[version_id])
 
-    async def _start_some(self, instance: Instance) -> None:
+    async def _start_some(self, instance: Instance, clock: Clock) -> None:
         for _ in range(self._chance.randint(1, 3)):
             await asyncio.sleep(self._chance.random() * STORMY_SECONDS / 3)
             if self._ledger.calm or len(self._ledger.seen.rows) >= MOST_EXECUTIONS:
                 return
-            at, owner = self._world.clock.now(), instance.name.owner
+            at, owner = clock.now(), instance.name.owner
             version = self._chance.choice(self._versions)
             context = given(self._ledger.definitions[version])
             new = NewExecution(self._world.ids.new(), "w", version, "", owner, context, at)
@@ -251,3 +260,7 @@ class _Place:
             except (NotWritten, DBAPIError):
                 continue
             self._ledger.accepted.add(new.id)
+
+
+def _nobody(_: Exception) -> None:
+    """Nobody is told that the database is away."""

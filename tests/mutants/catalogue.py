@@ -773,7 +773,7 @@ MUTANTS = [
     Mutant(
         "an instance that leaves takes nothing up",
         "engine/instance.py",
-        "return self.name.owner if has_room and not self._is_head_start else None",
+        "return self.name.owner if has_room and not self._dock.is_head_start else None",
         "return self.name.owner",
         "tests/contract/test_taken_up_at_once.py takes_nothing_up and sqlite",
     ),

@@ -9,6 +9,7 @@ from datetime import timedelta
 from math import inf
 
 from muster.engine.at_hand import AtHand, NothingAtHand
+from muster.engine.dock import Dock
 from muster.engine.drive import Driver
 from muster.engine.finishing import Finished, Finishing
 from muster.engine.limits import limit_of
@@ -22,7 +23,7 @@ from muster.engine.rebuilding import begin
 from muster.engine.search import terms_of
 from muster.engine.state import ExecutionStatus, Todo
 from muster.engine.taking import Taking
-from muster.engine.trials import HEAD_START, MOST_TAKEOVERS, is_on_trial, room
+from muster.engine.trials import MOST_TAKEOVERS
 from muster.kit.clock import Clock, passed
 from muster.kit.loop import Loop
 from muster.kit.tasks import ended
@@ -55,7 +56,6 @@ class Name:
 class _Driven:
     live: Live
     task: asyncio.Task[Checkpoint | None]
-    since: float
 
 
 class Instance:
@@ -93,7 +93,7 @@ class Instance:
         self._at_hand = at_hand or NothingAtHand()
         self._earlier = "" if alone else f"{name.instance}/"
         self._renew_every = lease.total_seconds() / 3
-        self._most_takeovers, self._most_driven = most_takeovers, most_driven
+        self._most_driven = most_driven
         self.name = name
         self._executions = executions
         self._driver = driver
@@ -104,13 +104,10 @@ class Instance:
         self._taking = Taking(executions, program, clock, most_takeovers, self.look_now, self._at_hand)
         self._has_ended_leases = False
         self._has_tried = False
-        # By this instance's own looking: how long ago a lease ended says nothing where all were away.
-        self._trials_since: float | None = None
-        self._head_start_until = 0.0
         self._renewed = 0.0
         self._retired: float | None = None
         self._driven: dict[str, _Driven] = {}
-        self._suspects: dict[str, _Driven] = {}
+        self._dock = Dock(most_takeovers, self._driven)
         self._beginning: set[asyncio.Task[object]] = set()
         self._due = Loop("due executions", self.due_pass, (NotWritten,))
         self._abandoned = Loop("abandoned executions", self._abandoned_pass, (NotWritten,))
@@ -128,7 +125,7 @@ class Instance:
         if program.concurrency is not None:
             limit = limit_of(program.concurrency, new.workflow_id, new.context, new.started_at)
             new = new._replace(limit=limit)
-        is_ours = self._places > 0 and not self._is_head_start
+        is_ours = self._places > 0 and not self._dock.is_head_start
         if is_ours and program.only_computes and new.limit is None and not new.terms:
             live, todo = begin(new, program)
             ended = await self._driver.compute_all(live, todo)
@@ -282,40 +279,22 @@ class Instance:
         """Take over what was taken over before and has come no further, the longest abandoned first: as many
         as may be tried together."""
         suspects = await self._executions.suspects()
+        waited = self._dock.waited(suspects)
         if suspects is None:
-            self._trials_since = None
             return 0
-        now = passed()
-        since = self._trials_since = now if self._trials_since is None else self._trials_since
-        taken = await self._take_over(suspects.takeovers, suspects.number, now - since)
+        taken = await self._take_over(suspects.takeovers, suspects.number, waited)
         if taken >= suspects.number:
-            self._trials_since = None
+            self._dock.nobody_waits()
         return taken
 
     async def _take_over(self, takeovers: int, waiting: int = 1, seconds: float = 0.0) -> int:
         """What was taken over so often before; so many wait for it, for so long."""
-        on_trial = [each.live.takeovers for each in self._on_trial()]
-        tried = room(takeovers + 1, on_trial, self._most_takeovers, waiting, seconds)
+        tried = self._dock.room(takeovers, waiting, seconds)
         limit = min(CLAIMED_AT_ONCE if tried is None else tried, self._places)
         if limit <= 0:
             return 0
         claim = self._executions.claim_abandoned(self.name.owner, limit, takeovers)
         return await self._take(claim, is_takeover=True)
-
-    def _on_trial(self) -> list[_Driven]:
-        """Suspects that are driven here and may yet turn out to be what brings its owners down."""
-        now, most = passed(), self._most_takeovers
-        self._suspects = {
-            key: each
-            for key, each in self._suspects.items()
-            if key in self._driven and is_on_trial(each.live.takeovers, most, now - each.since)
-        }
-        return list(self._suspects.values())
-
-    @property
-    def _is_head_start(self) -> bool:
-        """Whether suspects have just begun, and nothing else is to begin beside them."""
-        return passed() < self._head_start_until and bool(self._on_trial())
 
     @property
     def _places(self) -> int:
@@ -361,7 +340,7 @@ class Instance:
         """Sleep until the next that is known to be due; and look now and then for what is not known."""
         if self.is_retired:
             return LOOK_EVERY
-        if self._is_head_start or self._places <= 0 or not self._has_ended_leases:
+        if self._dock.is_head_start or self._places <= 0 or not self._has_ended_leases:
             return SOON
         left = self._seconds(await self._executions.next_due())
         if left > 0:
@@ -376,12 +355,13 @@ class Instance:
         if not self._has_ended_leases:
             # Once, at the start: another that has this name by mistake is robbed only once.
             await self._end_leases()
-        if self._is_head_start:
+        if self._dock.is_head_start:
             return SOON
         if (left := self._seconds(await self._executions.next_lease_end())) > 0:
             return left
         if not self._has_tried and await self.take_suspects():
-            self._has_tried, self._head_start_until = True, passed() + HEAD_START
+            self._has_tried = True
+            self._dock.give_head_start()
             return SOON
         # Now those who have waited for it, and whatever is due; then perhaps others are tried.
         has_tried, self._has_tried = self._has_tried, False
@@ -415,7 +395,7 @@ class Instance:
     def takes_as(self) -> str | None:
         """The owner for whom to claim what goes on now; None: nothing is to be claimed for this instance."""
         has_room = self._has_ended_leases and self._places > 0
-        return self.name.owner if has_room and not self._is_head_start else None
+        return self.name.owner if has_room and not self._dock.is_head_start else None
 
     def take_up(self, taken: Sequence[OwnedExecution], asked: float) -> None:
         """Go on with what was claimed for this instance by whoever let it go on."""
@@ -463,10 +443,9 @@ class Instance:
         if self.is_retired:
             live.hand_on()
         task = asyncio.create_task(self._drive(live, todo))
-        driven = self._driven[live.facts.id] = _Driven(live, task, passed())
+        self._driven[live.facts.id] = _Driven(live, task)
         self._at_hand.took(live)
-        if live.takeovers:
-            self._suspects[live.facts.id] = driven
+        self._dock.began(live)
 
     async def _drive(self, live: Live, todo: Iterable[Todo]) -> Checkpoint | None:
         execution_id = live.facts.id

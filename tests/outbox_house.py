@@ -28,7 +28,7 @@ from muster.engine.stream_publisher import StreamPublisher
 from muster.store.database import Database
 from muster.store.outbox import add_messages
 from muster.store.outbox_lists import OutboxLists
-from muster.store.outbox_streams import Lessee, OutboxStreamRepository
+from muster.store.outbox_streams import Lessee, OutboxStreamRepository, Tell
 from muster.store.tables import outbox_message, outbox_stream
 
 # Longer than any test: who is to lose a lease has it moved.
@@ -91,15 +91,14 @@ class Heard:
 
 
 class TellingSenders:
-    """Writes what it is told into a list, once the transaction is committed or not: tests look at it only
-    where it is."""
+    """Writes what it is told into a list."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
         self.given_up: dict[str, str] = {}
 
-    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> None:
-        self.sent += references
+    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> Tell:
+        return lambda: self.sent.extend(references)
 
     def refused(self, connection: Connection, reasons: Mapping[str, str], at: datetime) -> None:
         self.given_up |= reasons

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from uuid import uuid4
 
 import pytest
+from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
 from clocks import NOON
 from muster.app.publishing import producer_of
@@ -96,6 +97,42 @@ async def test_a_message_that_the_client_refuses_is_not_left_out_of_a_commit(bro
     await channel.send(batch(topic, b"a"))
     assert await asyncio.to_thread(broker.read, topic) == [b"a"]
     await channel.close()
+
+
+async def test_a_marker_that_is_not_taken_is_no_messages_fault(broker: Broker) -> None:
+    topic, markers = broker.make(), broker.make(**{"max.message.bytes": "1"})
+    channel = KafkaChannels(broker.client, markers).open(f"stream-{uuid4().hex}")
+    await channel.begin()
+    with pytest.raises(BusAway):
+        await channel.send(batch(topic, b"a"))
+    assert await asyncio.to_thread(broker.read, topic) == []
+    await channel.close()
+
+
+async def test_markers_that_are_gone_from_where_they_were_are_not_taken_for_none(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at where they are and the first read."""
+    topic, markers = broker.make(), broker.make()
+    name, channels = f"stream-{uuid4().hex}", KafkaChannels(broker.client, markers)
+    channel = channels.open(name)
+    await channel.begin()
+    await channel.send(batch(topic, b"a"))
+    await channel.close()
+    gone = TopicPartition(markers, 0, OFFSET_END)
+
+    def ends(watching: Consumer, markers: str) -> tuple[int, int]:
+        found = kafka_markers_ends(watching, markers)
+        [deleted] = broker.admin.delete_records([gone]).values()
+        deleted.result()
+        return found
+
+    kafka_markers_ends = kafka_markers._ends
+    monkeypatch.setattr(kafka_markers, "_ends", ends)
+    heir = channels.open(name)
+    with pytest.raises(BusAway):
+        await heir.begin()
+    await heir.close()
 
 
 async def test_what_topics_do_not_take_is_refused_alone(house: OutboxHouse, broker: Broker) -> None:

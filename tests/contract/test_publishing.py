@@ -154,6 +154,22 @@ async def test_another_bus_stops_the_stream_until_the_right_one_is_back(house: O
     assert await house.problem() is None
 
 
+async def test_what_is_marked_and_not_noted_is_not_sent_to_another_bus(house: OutboxHouse, log: Log) -> None:
+    """Whoever published it goes down between the two."""
+    streams = house.streams("a")
+    await house.write(3)
+    held = await streams.lease(Stream.EXECUTIONS)
+    assert held is not None
+    channel = log.open(held.name)
+    await channel.begin()
+    await channel.send(await streams.claim(held, 0, 0, 3))
+    await streams.mark(held, 0, 3)
+    other = Log()
+    await house.publisher("a", channels=other).work()
+    assert other.values == []
+    assert "another bus" in (await house.problem() or "")
+
+
 async def test_one_that_the_bus_refuses_is_a_dead_letter_and_the_others_go_on(
     house: OutboxHouse, log: Log
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from muster.engine.outbox import NotStopped, Stream
+from muster.engine.publishing import Overtaken
 from muster.store.database import Database
 from muster.store.outbox_renewal import StreamRenewal
 from muster.store.tables import audit_log
@@ -45,6 +46,27 @@ async def test_what_waits_is_published_on_the_other_bus_and_nothing_else(
     assert len(other.values) == 2
     assert len(await house.marked()) == 5
     assert await house.problem() is None
+
+
+async def test_who_published_before_it_was_renewed_marks_nothing_any_more(
+    house: OutboxHouse, log: Log
+) -> None:
+    """It was about to mark what it had published, whose places are other messages' since."""
+    streams = house.streams("a")
+    await house.write(2)
+    held = await streams.lease(Stream.EXECUTIONS)
+    assert held is not None
+    await streams.claim(held, 0, 0, 2)
+    await streams.stop(held, "another bus")
+    await renew(house)
+    anew = await streams.lease(Stream.EXECUTIONS)
+    assert anew is not None
+    assert len(await streams.claim(anew, 0, 0, 2)) == 2
+    with pytest.raises(Overtaken):
+        await streams.mark(held, 0, 2)
+    assert await house.marked() == []
+    await house.publisher("a").work()
+    assert log.values == await house.marked() == house.expected()
 
 
 async def test_who_renews_a_stream_is_in_the_audit_log_with_what_was_wrong(house: OutboxHouse) -> None:

@@ -1145,8 +1145,8 @@ MUTANTS = [
     Mutant(
         "the fence of a stream, where one statement claims",
         "store/outbox_claims.py",
-        "WHERE stream = $1::text AND fence = $2::bigint FOR UPDATE",
-        "WHERE stream = $1::text AND fence >= $2::bigint FOR UPDATE",
+        "WHERE stream = $1::text AND fence = $2::bigint FOR NO KEY UPDATE",
+        "WHERE stream = $1::text AND fence >= $2::bigint FOR NO KEY UPDATE",
         f"{PUBLISHING} earlier_fence and postgres",
     ),
     Mutant(
@@ -1267,6 +1267,34 @@ MUTANTS = [
         "        await self._streams.refuse(tenure.held, reasons)\n",
         "",
         f"{PUBLISHING} bus_refuses and sqlite",
+    ),
+    Mutant(
+        "what is marked and not noted",
+        "store/outbox_streams.py",
+        'func.coalesce(MARKED_LAST, S.published_seq).label("published_seq")',
+        "S.published_seq",
+        f"{PUBLISHING} marked_and_not_noted and sqlite",
+    ),
+    Mutant(
+        "a marker that is not taken is no message's fault",
+        "bus/kafka_transactions.py",
+        "            if of_marker.refusal is not None or not aborting.is_refusal:\n",
+        "            if not aborting.is_refusal:\n",
+        f"{ON_KAFKA} no_messages_fault",
+    ),
+    Mutant(
+        "markers are not looked for where they are not",
+        "bus/kafka_markers.py",
+        '    "auto.offset.reset": "error",\n',
+        "",
+        f"{ON_KAFKA} gone_from_where",
+    ),
+    Mutant(
+        "marks of a stream that was renewed",
+        "store/outbox_streams.py",
+        "    still_called(connection, held)\n",
+        "",
+        "tests/contract/test_renewed_streams.py marks_nothing and sqlite",
     ),
     Mutant(
         "the fence of a stream that is renewed",

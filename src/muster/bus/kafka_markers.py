@@ -19,6 +19,8 @@ ALWAYS: Config = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "fetch.wait.max.ms": 20,
+    # Who is told to begin where nothing is any more would go on at the end, and find no marker.
+    "auto.offset.reset": "error",
 }
 
 log = logging.getLogger("muster.kafka")

@@ -111,11 +111,11 @@ class KafkaChannel:
         assert producer is not None, "it has begun"
         wanted = [queued for queued in batch if not queued.refused]
         self._look_for_topics(wanted)
-        reports = Reports()
+        reports, of_marker = Reports(), Reports()
         producer.begin_transaction()
         try:
             # First: the client asks for its partition and for those of the others together, then.
-            _produce_marker(producer, self._markers, self._name, batch[-1].seq, reports)
+            _produce_marker(producer, self._markers, self._name, batch[-1].seq, of_marker)
             for queued in wanted:
                 _produce(producer, queued, reports)
             _commit(producer, reports)
@@ -126,8 +126,9 @@ class KafkaChannel:
             # Only once it is confirmed that nothing of it is there, it may be sent again.
             _persistently(producer.abort_transaction)
             self._known.clear()  # a topic may have gone
-            if not aborting.is_refusal:
-                raise BusAway(str(aborting)) from aborting
+            # Where the marker is not taken, no message is to blame: all of them would be refused, one by one.
+            if of_marker.refusal is not None or not aborting.is_refusal:
+                raise BusAway(str(of_marker.refusal or aborting)) from aborting
             alone = len(wanted) == 1
             raise Unpublishable({wanted[0].seq: str(aborting)} if alone else {}) from aborting
 
@@ -186,7 +187,11 @@ class Reports:
         self.refusal: KafkaError | None = None
 
     def __call__(self, error: KafkaError | None, record: Record) -> None:
-        if error is not None and error.code() in TOO_LARGE | NO_TOPIC:
+        if error is not None:
+            self.note(error)
+
+    def note(self, error: KafkaError) -> None:
+        if error.code() in TOO_LARGE | NO_TOPIC:
             self.refusal = self.refusal or error
 
 
@@ -222,15 +227,20 @@ def _produce(producer: Producer, queued: Queued, reports: Reports) -> None:
         lambda: producer.produce(
             message.topic, message.value, message.key, headers=list(message.headers), on_delivery=reports
         ),
+        reports,
     )
 
 
 def _produce_marker(producer: Producer, markers: str, name: str, seq: int, reports: Reports) -> None:
     marker = str(seq).encode()
-    _put(producer, lambda: producer.produce(markers, marker, name.encode(), partition=0, on_delivery=reports))
+    _put(
+        producer,
+        lambda: producer.produce(markers, marker, name.encode(), partition=0, on_delivery=reports),
+        reports,
+    )
 
 
-def _put(producer: Producer, produce: Callable[[], None]) -> None:
+def _put(producer: Producer, produce: Callable[[], None], reports: Reports) -> None:
     """Raises `Aborting`: what the client has not taken would be missing from a commit that succeeds."""
     while True:
         try:
@@ -241,6 +251,7 @@ def _put(producer: Producer, produce: Callable[[], None]) -> None:
             found = error_of(error)
             if found is None or found.fatal():
                 raise
+            reports.note(found)
             raise Aborting(found) from error
         else:
             return

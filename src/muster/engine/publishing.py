@@ -127,7 +127,8 @@ class OutboxStreams(Protocol):
 
     async def mark(self, held: Held, after: int, published: int) -> None:
         """Mark all up to `published` that is not marked yet, and tell those who wait for that, once. All up
-        to `after` is. It is true whoever says so: no fence is needed."""
+        to `after` is. It is true whoever says so, unless the stream was renewed: then its places are other
+        messages', and nothing is marked. Raises `Overtaken`."""
         ...
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:

@@ -29,12 +29,13 @@ def write_command_letters(connection: Connection, letters: Sequence[CommandLette
         return
     found = select(workflow_kafka_commands).where(K.id.in_(sorted({each.id for each in letters})))
     rows = {row.id: row for row in connection.execute(found)}
-    fresh = [each for each in letters if each.id in rows and rows[each.id].dlq_sent_at is None]
+    fresh = [each for each in letters if each.id in rows and rows[each.id].dlq_topic is None]
     attempts = _attempts(connection, [rows[each.id] for each in fresh])
     add_messages(connection, [_message(each, rows[each.id], at) for each in fresh])
     kept = [_row(each, rows[each.id], attempts[each.id], at) for each in fresh]
     insert_rows(connection, dead_letter, kept)
-    buried = [{"id": each.id, "dlq_topic": each.topic, "dlq_sent_at": at} for each in fresh]
+    # When it is there is known once the bus has it.
+    buried = [{"id": each.id, "dlq_topic": each.topic} for each in fresh]
     update_rows(connection, workflow_kafka_commands, buried, ("id",))
 
 

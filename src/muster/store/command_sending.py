@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Row, select, update
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
@@ -16,14 +16,17 @@ from muster.nodes.compensating import SentCommand
 from muster.store.answers import give
 from muster.store.commands import K, answer_of, note_sent, open_commands, time_out, timeout_of
 from muster.store.committer import TROUBLE
-from muster.store.database import Database
+from muster.store.database import Database, Work
 from muster.store.dialect import lock_rows, now, update_rows
 from muster.store.failures import reason
 from muster.store.lock_order import lock_reached
 from muster.store.outbox import add_messages
+from muster.store.outbox_streams import Tell
 from muster.store.tables import workflow_execution, workflow_kafka_commands
 
-AT_ONCE = 500
+T = TypeVar("T")
+
+TOLD_AT_ONCE = 500
 NOT_PUBLISHED = "The command could not be published"
 # What the bus has refused is marked, and stays open until its execution is told.
 REFUSED = K.status == CommandStatus.REFUSED.value
@@ -43,12 +46,17 @@ class CommandSenders:
     def __init__(self, observer: SendingObserver) -> None:
         self._observer = observer
 
-    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> None:
-        if ids := _commands_in(references):
-            self._observer.sent(Counter(note_sent(connection, ids, at)))
-        if buried := _commands_in(references, BURIED):
-            topics = select(K.dlq_topic).where(K.id.in_(sorted(buried)), K.dlq_topic.is_not(None))
-            self._observer.buried(Counter(str(topic) for topic in connection.scalars(topics)))
+    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> Tell:
+        sent = Counter(note_sent(connection, _commands_in(references), at))
+        buried = Counter(_note_buried(connection, _commands_in(references, BURIED), at))
+
+        def tell() -> None:
+            if sent:
+                self._observer.sent(sent)
+            if buried:
+                self._observer.buried(buried)
+
+        return tell
 
     def refused(self, connection: Connection, reasons: Mapping[str, str], at: datetime) -> None:
         """Only mark them: executions come first in the order of locks."""
@@ -57,6 +65,18 @@ class CommandSenders:
             found = select(K.id).where(*pending).order_by(K.id).with_for_update()
             rows = [_refused_row(each, reasons[REFERENCE + each], at) for each in connection.scalars(found)]
             update_rows(connection, workflow_kafka_commands, rows, ("id",))
+
+
+def _note_buried(connection: Connection, ids: Sequence[str], at: datetime) -> Sequence[str]:
+    """The bus has the dead letters of these commands. Answers their topics."""
+    if not ids:
+        return []
+    chosen = select(K.id, K.dlq_topic).where(K.id.in_(sorted(ids)), K.dlq_topic.is_not(None))
+    rows = connection.execute(chosen.order_by(K.id).with_for_update()).all()
+    update_rows(
+        connection, workflow_kafka_commands, [{"id": row.id, "dlq_sent_at": at} for row in rows], ("id",)
+    )
+    return [row.dlq_topic for row in rows]
 
 
 def _refused_row(command_id: str, reason: str, at: datetime) -> dict[str, object]:
@@ -87,7 +107,7 @@ class RefusedCommands:
 
 
 def tell_refused(connection: Connection) -> int:
-    chosen = select(K.id, K.workflow_instance_id).where(REFUSED).order_by(K.id).limit(AT_ONCE)
+    chosen = select(K.id, K.workflow_instance_id).where(REFUSED).order_by(K.id).limit(TOLD_AT_ONCE)
     found = {row.id: row.workflow_instance_id for row in connection.execute(chosen)}
     if not found:
         return 0
@@ -139,7 +159,7 @@ class SentCommandRepository:
             return _sent(row)
         return _sent(await self._write(lambda connection: _expired(connection, command_id)))
 
-    async def _write(self, work: Any) -> Any:
+    async def _write(self, work: Work[T]) -> T:
         """Also a statement that fails for want of a disk, say, may go through later: who undoes something
         has no other chance."""
         try:
@@ -151,7 +171,7 @@ class SentCommandRepository:
         except DBAPIError as failed:
             raise NotWritten(reason(failed)) from failed
 
-    async def _read(self, work: Any) -> Any:
+    async def _read(self, work: Work[T]) -> T:
         try:
             return await self._database.read(work)
         except TROUBLE as away:

@@ -181,6 +181,8 @@ def _waiting(execution_id: str, closing: Closing) -> tuple[Any, ...]:
 def note_sent(connection: Connection, ids: Sequence[str], at: datetime) -> Sequence[str]:
     """The bus has the messages of these commands: their time counts from now on. Answers their topics. A
     reply may have been faster."""
+    if not ids:
+        return []
     chosen = select(K.id, K.command_topic, K.timeout_ms).where(K.id.in_(sorted(ids)), K.sent_at.is_(None))
     rows = connection.execute(chosen.order_by(K.id).with_for_update()).all()
     if not rows:

@@ -23,7 +23,14 @@ S = outbox_stream.c
 PROLONGED_AFTER = 3
 
 OF_STREAM = select(outbox_stream).where(S.stream == bindparam("of_stream"))
-FENCED = OF_STREAM.where(S.fence == bindparam("under")).with_for_update()
+# Nobody else changes the stream meanwhile. Who only marks what was published waits for nobody but a renewal,
+# and keeps only that waiting (on PostgreSQL; elsewhere it waits its turn).
+FENCED = OF_STREAM.where(S.fence == bindparam("under")).with_for_update(key_share=True)
+CALLED = (
+    select(S.stream)
+    .where(S.stream == bindparam("of_stream"), S.name == bindparam("called"))
+    .with_for_update(read=True, key_share=True)
+)
 MESSAGE: tuple[ColumnElement[Any], ...] = (
     M.seq,
     M.topic,
@@ -53,7 +60,7 @@ WITH_PLACES = (
 AT_ONCE = """
     WITH mine AS MATERIALIZED (
         SELECT stream, next_seq, published_seq, lease_until, problem FROM outbox_stream
-        WHERE stream = $1::text AND fence = $2::bigint FOR UPDATE
+        WHERE stream = $1::text AND fence = $2::bigint FOR NO KEY UPDATE
     ), waiting AS MATERIALIZED (
         SELECT id, row_number() OVER (ORDER BY id) AS place FROM (
             SELECT id FROM outbox_message
@@ -137,6 +144,14 @@ def locked(connection: Connection, held: Held) -> Row[Any]:
     if row is None:
         raise Overtaken(f"the stream {held.stream} is another's")
     return row
+
+
+def still_called(connection: Connection, held: Held) -> None:
+    """Keep the stream from being renewed: what its places are of stays as it is. Raises `Overtaken`: it was
+    renewed, and they are other messages' now."""
+    given = {"of_stream": held.stream, "called": held.name}
+    if connection.execute(CALLED, given).one_or_none() is None:
+        raise Overtaken(f"the stream {held.stream} was renewed")
 
 
 def _keep(connection: Connection, row: Row[Any], wanted: Wanted, batch: Sequence[Queued]) -> None:

@@ -17,7 +17,7 @@ from muster.store.database import Database
 from muster.store.dialect import now
 from muster.store.outbox import SET_ASIDE, decode_headers
 from muster.store.outbox_claims import WAITING
-from muster.store.outbox_streams import Nobody, Senders, give_up, lock_stream
+from muster.store.outbox_streams import Nobody, Senders, Tell, give_up, lock_stream, nobody
 from muster.store.tables import outbox_message
 
 M = outbox_message.c
@@ -26,10 +26,12 @@ MESSAGES: Select[Any] = select(M.id, M.topic, M.key, M.headers, M.value, M.refer
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What a transaction has published, and what it has given up, by the ids of the rows."""
+    """What a transaction has published, and what it has given up, by the ids of the rows; and who is to be
+    told."""
 
     published: Sequence[Queued] = ()
     refused: dict[int, str] = field(default_factory=dict)
+    tell: Tell = nobody
 
 
 class StreamDraining:
@@ -62,6 +64,7 @@ class StreamDraining:
         """Publish all that waits; when to come again. Raises `NotWritten`."""
         while await self._is_waiting():
             drained = await self._drain()
+            drained.tell()
             self._tell({queued.message.topic for queued in drained.published})
             if drained.refused:
                 self._observer.refused(self._stream, drained.refused)
@@ -100,22 +103,22 @@ def drain(connection: Connection, stream: Stream, most: int, senders: Senders) -
     if too_large:
         give_up(connection, too_large, senders)
     kept = [row for row in rows if row.id not in too_large]
-    _mark(connection, kept, senders)
+    tell = _mark(connection, kept, senders)
     # Last: it waits for others who publish to the same partitions.
     publish_messages(connection, [found[row.id] for row in kept])
-    return Drained([Queued(row.id, found[row.id], row.created_at) for row in kept], too_large)
+    return Drained([Queued(row.id, found[row.id], row.created_at) for row in kept], too_large, tell)
 
 
 def _mark(
     connection: Connection, rows: Sequence[Row[Any, Any, Any, Any, Any, Any, Any]], senders: Senders
-) -> None:
+) -> Tell:
     if not rows:
-        return
+        return nobody
     at = now(connection)
     marked = update(outbox_message).where(M.id.in_([row.id for row in rows]))
     connection.execute(marked.values(published_at=at, seq=SET_ASIDE))
-    if references := sorted(row.reference for row in rows if row.reference is not None):
-        senders.published(connection, references, at)
+    references = sorted(row.reference for row in rows if row.reference is not None)
+    return senders.published(connection, references, at) if references else nobody
 
 
 def _outgoing(row: Row[Any]) -> Outgoing:

@@ -4,14 +4,14 @@ All of it happens under the lock of the stream's row, by whoever has its fence. 
 outbox meanwhile waits for nobody.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 
 from muster.engine.bus import Outgoing
 from muster.engine.outbox import Stream
@@ -22,15 +22,28 @@ from muster.store.database import Database, Work
 from muster.store.dialect import Changing, insert_new, now
 from muster.store.message_letters import Undelivered, write_undelivered
 from muster.store.outbox import SET_ASIDE, decode_headers
-from muster.store.outbox_claims import Wanted, claim, claim_at_once, locked
+from muster.store.outbox_claims import OF_STREAM, Wanted, claim, claim_at_once, locked, still_called
 from muster.store.tables import outbox_message, outbox_stream
 
 T = TypeVar("T")
 M = outbox_message.c
 S = outbox_stream.c
 
-OF_STREAM = select(outbox_stream).where(S.stream == bindparam("of_stream"))
-STANDING = select(S.fence, S.next_seq, S.published_seq).where(S.stream == bindparam("of_stream"))
+# What is marked may be further than what was noted, and what was noted may be gone. What the bus refuses is
+# marked before its place is passed.
+MARKED_LAST = (
+    select(func.max(M.seq))
+    .where(
+        M.stream == bindparam("of_stream"),
+        M.seq > S.published_seq,
+        M.published_at.is_not(None),
+        M.error.is_(None),
+    )
+    .scalar_subquery()
+)
+STANDING = select(
+    S.fence, S.next_seq, func.coalesce(MARKED_LAST, S.published_seq).label("published_seq")
+).where(S.stream == bindparam("of_stream"))
 UNMARKED = (
     M.stream == bindparam("of_stream"),
     # What is marked already need not be passed over each time.
@@ -45,11 +58,20 @@ MARKED = update(outbox_message).where(*UNMARKED).values(MARK).returning(M.refere
 REFERENCES = select(MARKED.c.reference).where(MARKED.c.reference.is_not(None))
 
 
+Tell: TypeAlias = Callable[[], None]
+
+
+def nobody() -> None:
+    """`Tell` where nobody is to be told."""
+
+
 class Senders(Protocol):
     """Who is told, in the same transaction, what became of messages: those that had a reference, by it. Each
     is told once. Rows of executions are not to be locked here."""
 
-    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> None: ...
+    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> Tell:
+        """Answers what is to be called once this is durable: a transaction may come to nothing."""
+        ...
 
     def refused(self, connection: Connection, reasons: Mapping[str, str], at: datetime) -> None: ...
 
@@ -57,8 +79,8 @@ class Senders(Protocol):
 class Nobody:
     """`Senders` that need not be told."""
 
-    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> None:
-        return
+    def published(self, connection: Connection, references: Sequence[str], at: datetime) -> Tell:
+        return nobody
 
     def refused(self, connection: Connection, reasons: Mapping[str, str], at: datetime) -> None:
         return
@@ -111,9 +133,10 @@ class OutboxStreamRepository:
             raise NotWritten(str(away)) from away
 
     async def mark(self, held: Held, after: int, published: int) -> None:
-        await self._write(
-            lambda connection: mark_published(connection, held.stream, after, published, self._senders)
+        tell = await self._write(
+            lambda connection: mark_published(connection, held, after, published, self._senders)
         )
+        tell()
 
     async def refuse(self, held: Held, reasons: Mapping[int, str]) -> None:
         def work(connection: Connection) -> None:
@@ -176,17 +199,17 @@ def lock_stream(connection: Connection, stream: Stream) -> Row[Any]:
     return row
 
 
-def mark_published(connection: Connection, stream: Stream, after: int, up_to: int, senders: Senders) -> None:
+def mark_published(connection: Connection, held: Held, after: int, up_to: int, senders: Senders) -> Tell:
     """Mark what was published, and tell those who wait for that. Of several who do so at once, each message
-    is marked by one."""
+    is marked by one. Raises `Overtaken`."""
+    still_called(connection, held)
     at = now(connection)
-    given = {"of_stream": stream.value, "after": after, "up_to": up_to, "at": at}
+    given = {"of_stream": held.stream.value, "after": after, "up_to": up_to, "at": at}
     if connection.dialect.name == "postgresql":
         found = connection.scalars(REFERENCES, given).all()
     else:
         found = [row.reference for row in MARKING.run(connection, **given) if row.reference is not None]
-    if references := sorted(found):
-        senders.published(connection, references, at)
+    return senders.published(connection, references, at) if (references := sorted(found)) else nobody
 
 
 def give_up(connection: Connection, reasons: Mapping[int, str], senders: Senders) -> None:

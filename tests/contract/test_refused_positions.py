@@ -99,3 +99,24 @@ async def _recorded(member: KafkaMember, place: Place) -> int:
         return int(found.offset)
 
     return await member._run(ask)
+
+
+async def test_how_much_waits_is_known_while_nothing_is_fetched(kafka_bootstrap: str) -> None:
+    """Its handler is busy, or the store is away: more comes meanwhile, and nobody is told of it."""
+    buses = KafkaBuses({"bootstrap.servers": kafka_bootstrap})
+    bus = buses.bus("here")
+    topic = f"waiting-{id(buses)}"
+    await buses.make(topic)
+    [(place, _)] = await bus.publish([Outgoing(topic, b"1", b"key")])
+    member = KafkaMember({"bootstrap.servers": kafka_bootstrap}, f"group-{topic}")
+    await member.subscribe([topic])
+
+    async def fetched() -> bool:
+        return bool(await member.fetch(10, 0.5))
+
+    await until(fetched)
+    await member.hold()
+    await bus.publish([Outgoing(topic, b"2", b"key"), Outgoing(topic, b"3", b"key")])
+    assert (await member.lag())[place] == 3
+    await member.leave()
+    await buses.close()

@@ -231,10 +231,14 @@ class KafkaMember:
         self._look_for_begins(consumer, [each for each in assigned if each not in self._begins])
         found: dict[Place, int] = {}
         for place in assigned:
-            marks = consumer.get_watermark_offsets(_offset(place), cached=True)
-            if marks[1] >= 0:
-                at = self._ends.get(place, max(self._begins.get(place, 0), marks[0], 0))
-                found[place] = max(0, marks[1] - at)
+            # What nobody fetches from is not told of new messages: it has to be asked about.
+            marks = consumer.get_watermark_offsets(
+                _offset(place), timeout=ASK_SECONDS, cached=not self._paused
+            )
+            if marks[1] < 0:
+                continue
+            at = self._ends.get(place, max(self._begins.get(place, 0), marks[0], 0))
+            found[place] = max(0, marks[1] - at)
         return found
 
     def _reach(self) -> Mapping[Place, Reach] | None:

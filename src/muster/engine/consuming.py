@@ -161,8 +161,13 @@ class Consumer:
             await self._fetch()
         else:
             await self._member.hold()
-        while self._parts:
-            await self._deal_with_first()
+        try:
+            while self._parts:
+                await self._deal_with_first()
+        except Exception:
+            # However long that goes on: how much waits meanwhile is known.
+            await self._look_at_lag()
+            raise
         await self._look_at_lag()
         return 0.0 if self._subscribed and not self._stopping.is_set() else self._topics_every
 
@@ -294,6 +299,7 @@ class Consumer:
             while not (await asyncio.wait((task,), timeout=HOLD_EVERY))[0]:
                 try:
                     await self._member.hold()
+                    await self._look_at_lag()
                 except BusAway as away:
                     # What is being written goes on to its end; the bus is asked again soon enough.
                     log.info("the bus cannot be told that its messages are still worked on: %s", away)

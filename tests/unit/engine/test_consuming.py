@@ -1,11 +1,13 @@
 """A consumer whose partitions come and go: what it has not dealt with is never recorded as done."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 import pytest
 
 from clocks import FakeClock
+from muster.engine import consuming
 from muster.engine.bus import Batch, Message, Outgoing, Place, Position, Recording, Rejected
 from muster.engine.consuming import Consumer
 from muster.engine.ports import NotWritten
@@ -45,7 +47,7 @@ class OneMember:
         self.recorded |= ends
 
     async def lag(self) -> Mapping[Place, int]:
-        return {}
+        return {HERE: 4}
 
     async def leave(self) -> None:
         return
@@ -62,10 +64,11 @@ class OneMember:
 
 
 class Kept:
-    """Hears and keeps nothing but the names of dead letters."""
+    """Keeps the names of dead letters, and hears how much waits."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        self.lags: list[tuple[str, Mapping[Place, int]]] = []
 
     async def keep(self, rejected: Sequence[Rejected]) -> None:
         self.names += [each.message.name for each in rejected]
@@ -77,7 +80,7 @@ class Kept:
         return
 
     def waiting(self, group: str, lag: Mapping[Place, int]) -> None:
-        return
+        self.lags.append((group, lag))
 
 
 class NoPositions:
@@ -129,6 +132,33 @@ async def test_what_is_fetched_is_held_on_to_while_the_store_is_away() -> None:
         assert bus.recorded == {}
     await found.work()
     assert (bus.recorded, bus.holds) == ({HERE: 5}, 2)
+
+
+@pytest.mark.parametrize("error", [NotWritten("away"), ValueError("a bug")])
+async def test_how_much_waits_is_told_also_where_nothing_is_dealt_with(error: Exception) -> None:
+    async def handler(batch: Batch) -> Sequence[Rejected]:
+        raise error
+
+    kept = Kept()
+    with pytest.raises(type(error)):
+        await consumer(OneMember(message(HERE, 4)), handler, kept).work()
+    assert kept.lags == [("g", {HERE: 4})]
+
+
+async def test_how_much_waits_is_told_while_a_handler_takes_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept, told = Kept(), list[int]()
+    monkeypatch.setattr(consuming, "HOLD_EVERY", 0.001)
+
+    async def handler(batch: Batch) -> Sequence[Rejected]:
+        while not kept.lags:  # noqa: ASYNC110  # nobody else is told of it
+            await asyncio.sleep(0)
+        told.append(len(kept.lags))
+        return []
+
+    await consumer(OneMember(message(HERE, 4)), handler, kept).work()
+    assert told == [1]
 
 
 async def test_a_message_alone_has_three_chances_of_its_own() -> None:

@@ -12,6 +12,8 @@ from muster.engine.lookout import Sight
 from muster.store.command_sending import CommandSenders, RefusedCommands
 from muster.store.database import Database
 from muster.store.lookout import DatabaseSights
+from muster.store.outbox_streams import give_up
+from muster.store.tables import workflow_execution
 from polling import until
 from waiting_house import BY_HAND
 
@@ -163,6 +165,21 @@ async def test_a_field_that_is_new_on_its_topic_is_known_to_the_next_reply(house
     assert (await house.context(second))["exportId"] == 8
 
 
+async def test_of_several_fields_that_one_counts_which_has_an_id_that_is_waited_for(
+    house: Commanding,
+) -> None:
+    for number, field in enumerate(("a", "m", "z")):
+        await house.command(f"w{number}", correlationIdField=field)
+    execution = await house.command("mine", correlationIdField="k")
+    correlation = (await house.the_command(execution)).correlation_id
+    other = {"a": "an order's", "m": "a customer's", "z": "a shop's"}
+    assert await house.deliver({**other, "k": correlation, "exportId": 9}) == []
+    await house.settle()
+    assert (await house.context(execution))["exportId"] == 9
+    [rejected] = await house.deliver(other)
+    assert (rejected.type, "an order's" in rejected.reason) == ("UNMATCHED", True)
+
+
 async def test_a_late_reply_is_stored_and_resumes_nothing(house: Commanding) -> None:
     execution = await house.command(node={"onError": "continue"})
     await house.publish(execution)
@@ -188,7 +205,7 @@ async def test_each_retry_is_a_command_of_its_own_with_one_dead_letter_at_the_en
     rows = await house.commands(execution)
     assert [(row.attempt, row.status) for row in rows] == [(1, "TIMEOUT"), (2, "TIMEOUT"), (3, "TIMEOUT")]
     assert len({row.correlation_id for row in rows}) == 3
-    assert [row.dlq_sent_at is not None for row in rows] == [False, False, True]
+    assert [row.dlq_topic for row in rows] == [None, None, DLQ]
     [letter], [message] = await house.letters(), await house.outgoing(DLQ)
     assert (letter.source, letter.key, letter.error_type) == (COMMANDS, rows[-1].correlation_id, "Timeout")
     assert [each["correlationId"] for each in letter.attempts] == [row.correlation_id for row in rows]
@@ -282,6 +299,7 @@ async def test_a_reply_on_another_topic_is_no_reply(house: Commanding) -> None:
     [rejected] = await house.reply(execution, topic="other-replies")
     assert rejected.type == "UNMATCHED"
     assert await house.reply(execution, topic="pictures") == [], "nobody's replies come there"
+    assert house.counted.replies[-1] == ("pictures", "ignored")
     await house.settle()
     assert await house.status(execution) == "WAITING"
 
@@ -291,6 +309,7 @@ async def test_what_was_on_the_topic_before_the_first_command_is_left_alone(hous
     old = house.message({"exportId": 1}, (CORRELATION_ID, "another's"))
     moved = old.__class__(*[getattr(old, name) for name in old.__slots__[:-1]], old.at - timedelta(days=400))
     assert await house.handle(Batch([moved])) == []
+    assert house.counted.replies == [(REPLIES, "ignored")]
 
 
 async def test_a_reply_that_breaks_its_schema_is_rejected_and_a_better_one_counts(house: Commanding) -> None:
@@ -320,6 +339,9 @@ async def test_a_command_that_breaks_its_schema_is_never_sent(house: Commanding)
         ({"commandTopic": "#{'export-replies'}"}, "replyTopic"),
         ({"timeout": "#{'soon'}"}, "timeout"),
         ({"schema": {"type": "AVRO", "subject": "s"}}, "AVRO needs a `registry`"),
+        ({"dlq": {"topic": "#{'muster.publisher'}", "onError": True}}, "`dlq.topic`"),
+        ({"dlq": {"topic": "#{'export-replies'}", "onError": True}}, "a topic of their own"),
+        ({"dlq": {"topic": f"#{{'{'x' * 250}'}}", "onError": True}}, "`dlq.topic`"),
     ],
 )
 async def test_what_cannot_be_sent_fails_with_its_reason(
@@ -368,9 +390,38 @@ async def test_what_was_published_is_counted_by_its_topic(house: Commanding) -> 
     senders, row = CommandSenders(house.counted), await house.the_command(execution)
     at = house.clock.now()
     sent = [f"{REFERENCE}{row.id}", "another's"]
-    await house.database.write(lambda connection: senders.published(connection, sent, at))
+    tell = await house.database.write(lambda connection: senders.published(connection, sent, at))
+    assert house.counted.counts == [], "it is counted once it is durable"
+    tell()
     await house.run_out()
     [letter] = await house.outgoing(DLQ)
+    assert (await house.the_command(execution)).dlq_sent_at is None, "the bus does not have it yet"
     buried = [letter.reference]
-    await house.database.write(lambda connection: senders.published(connection, buried, at))
+    tell = await house.database.write(lambda connection: senders.published(connection, buried, at))
+    tell()
     assert (house.counted.counts, house.counted.made) == ([(COMMANDS, 1), (DLQ, 1)], [DLQ])
+    assert (await house.the_command(execution)).dlq_sent_at == at
+
+
+async def test_a_dead_letter_that_the_bus_refuses_was_not_sent(house: Commanding) -> None:
+    execution = await house.command(dlq={"topic": DLQ, "onTimeout": True})
+    await house.publish(execution)
+    await house.run_out()
+    [letter] = await house.outgoing(DLQ)
+    senders, reasons = CommandSenders(house.counted), {letter.id: "Kafka has no topic"}
+    await house.database.write(lambda connection: give_up(connection, reasons, senders))
+    row = await house.the_command(execution)
+    assert (row.status, row.dlq_topic, row.dlq_sent_at) == ("TIMEOUT", DLQ, None)
+    [refused] = await house.letters("message")
+    assert (refused.source, refused.error_type) == (DLQ, "UNDELIVERABLE"), "from where it can be sent again"
+
+
+async def test_a_topic_of_dead_letters_that_is_none_any_more_loses_nothing(house: Commanding) -> None:
+    """It is computed again when the command has failed, and may have changed by then."""
+    topic = "#{entity == 'orders' ? 'export-commands-dlq' : 'muster.publisher'}"
+    execution = await house.command(dlq={"topic": topic, "onTimeout": True})
+    await house.publish(execution)
+    await house.change(workflow_execution.c.id == execution, context={"entity": "others"})
+    await house.run_out()
+    assert (await house.row(execution))["error_type"] == "Timeout"
+    assert [row.topic for row in await house.outgoing("workflow-commands-dlq")] == ["workflow-commands-dlq"]

@@ -4,23 +4,25 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from datetime import timedelta
+from typing import Protocol
 
 from muster.engine.bus import ERROR_MESSAGE, Batch, Message, Rejected
 from muster.engine.commands import CORRELATION_ID, CommandStatus, Received, Reception, Reply
-from muster.engine.event_waits import field_of
 from muster.engine.ports import NotWritten
 from muster.model.command import CommandRecord
-from muster.model.json import Json, JsonObject
+from muster.model.json import JsonObject
 from muster.model.stored import Page
 from muster.model.text import made_suitable
 from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation, Undecodable
-from muster.nodes.replies_aside import BRIEFLY, AsideMessages, Registries, Tried, registry_of
+from muster.nodes.replies_aside import BRIEFLY, AsideMessages, Tried, registry_of
+from muster.nodes.reply_names import Expecting, Known, Named, ReplyNames, ReplyTopic, ReplyValues
 from muster.nodes.resolved import BadParameter
 
 UNPARSABLE, UNMATCHED = "UNPARSABLE", "UNMATCHED"
 NO_CORRELATION, VIOLATION = "NO_CORRELATION_ID", "SCHEMA_VIOLATION"
+# What nobody can wait for: it is on a topic that no command has named, or was there long before the first.
+IGNORED = "ignored"
 UNEXPLAINED = "the reply is an error, and does not say why"
 # Clocks of producers and brokers are not ours.
 CLOCKS_APART = timedelta(minutes=5)
@@ -28,30 +30,9 @@ CLOCKS_APART = timedelta(minutes=5)
 log = logging.getLogger(__name__)
 
 
-class ReplyTopic(NamedTuple):
-    """A topic that replies come from, where they have their correlation id if not in a header, and since when
-    there are commands that they could be for."""
-
-    topic: str
-    field: str
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Expecting:
-    """Where a command's reply comes, and what it must look like."""
-
-    topic: str
-    schema: JsonObject | None = None
-
-
-class Replies(Protocol):
+class Replies(Known, Protocol):
     async def topics(self) -> Collection[ReplyTopic]:
         """Where commands have their replies. Raises `NotWritten`."""
-        ...
-
-    async def expecting(self, correlations: Collection[str]) -> Mapping[str, Expecting]:
-        """What is expected under these correlation ids, as far as they are known. Raises `NotWritten`."""
         ...
 
     async def receive(self, replies: Sequence[Reply]) -> Sequence[Reception]:
@@ -95,6 +76,7 @@ class _Sorted:
     replies: list[tuple[Message, Reply]] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     aside: list[Message] = field(default_factory=list)
+    ignored: Sequence[Message] = ()
 
 
 class ReplyMessages:
@@ -112,14 +94,16 @@ class ReplyMessages:
         aside: AsideMessages | None = None,
     ) -> None:
         self._replies, self._schemas, self._observer = replies, schemas, observer
-        self._look_now, self._aside, self._registries = look_now, aside, Registries()
+        self._look_now, self._aside, self._values = look_now, aside, ReplyValues(schemas)
+        self._names = ReplyNames(replies, self._values)
         self._topics: Mapping[str, Sequence[ReplyTopic]] = {}
 
     async def __call__(self, batch: Batch) -> Sequence[Rejected]:
-        named, expecting = await self._named(batch.messages)
-        found, until = _Sorted(), asyncio.get_running_loop().time() + BRIEFLY
-        for message, correlation in named:
-            await self._sort(found, message, correlation, expecting, until)
+        until = asyncio.get_running_loop().time() + BRIEFLY
+        found = _Sorted()
+        named, expecting = await self._named(batch.messages, found, until)
+        for each in named:
+            await self._sort(found, each, expecting, until)
         if found.aside and self._aside is None:
             raise NotWritten("the schemas of replies cannot be had")
         await self._receive(found)
@@ -130,20 +114,20 @@ class ReplyMessages:
     async def again(self, messages: Sequence[Message]) -> Tried:
         """Messages that were set aside: registries are waited for, side by side, and one that is still away
         is asked once."""
-        named, expecting = await self._named(messages)
-        by_registry: dict[object, list[tuple[Message, str | None]]] = {}
-        for message, correlation in named:
-            expected = expecting.get(correlation or "")
-            schema = expected.schema if expected is not None else None
-            by_registry.setdefault(registry_of(schema or {}), []).append((message, correlation))
         found = _Sorted()
+        named, expecting = await self._named(messages, found)
+        by_registry: dict[object, list[Named]] = {}
+        for each in named:
+            expected = expecting.get(each.correlation or "")
+            schema = expected.schema if expected is not None else None
+            by_registry.setdefault(registry_of(schema or {}), []).append(each)
 
-        async def sort(mine: Sequence[tuple[Message, str | None]]) -> None:
-            for place, (message, correlation) in enumerate(mine):
+        async def sort(mine: Sequence[Named]) -> None:
+            for place, each in enumerate(mine):
                 before = len(found.aside)
-                await self._sort(found, message, correlation, expecting)
-                if len(found.aside) > before:
-                    found.aside += [each for each, _ in mine[place + 1 :]]
+                await self._sort(found, each, expecting)
+                if len(found.aside) > before and not each.is_away:
+                    found.aside += [left.message for left in mine[place + 1 :]]
                     return
 
         await asyncio.gather(*map(sort, by_registry.values()))
@@ -155,13 +139,13 @@ class ReplyMessages:
         return (await self._look_for_topics()).keys()
 
     async def _named(
-        self, messages: Sequence[Message]
-    ) -> tuple[list[tuple[Message, str | None]], Mapping[str, Expecting]]:
+        self, messages: Sequence[Message], found: _Sorted, until: float | None = None
+    ) -> tuple[Sequence[Named], Mapping[str, Expecting]]:
         """Those that may be replies, with their correlation ids, and what is expected under these."""
         topics = await self._topics_of(messages)
         wanted = [message for message in messages if _may_be_a_reply(message, topics)]
-        named = [(message, await self._correlation(message, topics[message.topic])) for message in wanted]
-        return named, await self._replies.expecting({name for _, name in named if name is not None})
+        found.ignored = [message for message in messages if not _may_be_a_reply(message, topics)]
+        return await self._names.of(wanted, topics, until)
 
     async def _topics_of(self, messages: Sequence[Message]) -> Mapping[str, Sequence[ReplyTopic]]:
         """What is known of the topics of these. It is read anew where that could make a difference: more
@@ -179,29 +163,20 @@ class ReplyMessages:
         self._topics = topics
         return topics
 
-    async def _correlation(self, message: Message, topics: Sequence[ReplyTopic]) -> str | None:
-        """The correlation id in its headers, else in its value; None: it has none."""
-        header = message.header(CORRELATION_ID)
-        if header is not None:
-            return _as_given(header.decode(errors="replace"))
-        try:
-            data = await self._schemas.decode(None, message.topic, message.value or b"null")
-        except Undecodable:
-            return None
-        fields = (field_of(data, each.field) for each in topics)
-        return next((_as_given(each) for each in fields if isinstance(each, str)), None)
-
     async def _sort(
         self,
         found: _Sorted,
-        message: Message,
-        correlation: str | None,
+        named: Named,
         expecting: Mapping[str, Expecting],
         until: float | None = None,
     ) -> None:
         """`until` is when nobody is waited for any longer, in the time of the loop."""
+        message, correlation = named.message, named.correlation
+        if named.is_away:
+            found.aside.append(message)
+            return
         if correlation is None:
-            found.rejected.append(await self._nameless(message))
+            found.rejected.append(_nameless(named))
             return
         expected = expecting.get(correlation)
         if expected is None:
@@ -210,7 +185,7 @@ class ReplyMessages:
             return
         headers, error = _headers(message), _error(message)
         try:
-            payload = await self._payload(message, expected, until)
+            payload = await self._values.read(message, expected.schema, until)
         except SchemaAway:
             found.aside.append(message)
             return
@@ -223,31 +198,12 @@ class ReplyMessages:
             payload = _text(message.value or b"")
         found.replies.append((message, Reply(correlation, message.topic, payload, headers, error)))
 
-    async def _nameless(self, message: Message) -> Rejected:
-        try:
-            await self._schemas.decode(None, message.topic, message.value or b"null")
-        except Undecodable as wrong:
-            return Rejected(message, UNPARSABLE, f"no header {CORRELATION_ID}, and {wrong}")
-        return Rejected(message, NO_CORRELATION, f"neither a header {CORRELATION_ID} nor a field has one")
-
-    async def _payload(self, message: Message, expected: Expecting, until: float | None) -> Json:
-        """Raises `SchemaAway`."""
-        if message.value is None:
-            return None
-        schema = expected.schema
-        reading = self._schemas.decode(schema, message.topic, message.value)
-        if schema is None:
-            return await reading
-        if until is not None:
-            return await self._registries.ask_briefly(schema, until, reading)
-        payload = await reading
-        self._registries.answered(schema)
-        return payload
-
     async def _receive(self, found: _Sorted) -> None:
         await self._receive_replies(found)
         for each in found.rejected:
             self._observer.received(each.message.topic, each.type.lower(), None)
+        for message in found.ignored:
+            self._observer.received(message.topic, IGNORED, None)
 
     async def _receive_replies(self, found: _Sorted) -> None:
         if not found.replies:
@@ -278,9 +234,10 @@ def _may_be_a_reply(message: Message, topics: Mapping[str, Sequence[ReplyTopic]]
     return known is not None and message.at >= min(each.since for each in known) - CLOCKS_APART
 
 
-def _as_given(correlation: str) -> str:
-    """Ours are UUIDs, which mean the same in capitals."""
-    return correlation.strip().lower()
+def _nameless(named: Named) -> Rejected:
+    if named.wrong is not None:
+        return Rejected(named.message, UNPARSABLE, f"no header {CORRELATION_ID}, and {named.wrong}")
+    return Rejected(named.message, NO_CORRELATION, f"neither a header {CORRELATION_ID} nor a field has one")
 
 
 def _headers(message: Message) -> JsonObject:

@@ -46,7 +46,7 @@ from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.handling import PerConfig
 from muster.nodes.kafka_command import DEFAULT_TIMEOUT
 from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation
-from muster.nodes.resolved import BadParameter, object_of, text_of
+from muster.nodes.resolved import BadParameter, bytes_of, object_of, text_of
 
 # What is asked of a reply, or is not for this message.
 NOT_RESOLVED = frozenset({"errorWhen", "outputMapping", "compensation", "schema", "replySchema"})
@@ -101,11 +101,19 @@ class CommandNode:
                 return Failure("BadParameter", str(bad)), None
         params = self._templates(visit.config).resolve(visit.call.scope)
         assert isinstance(params, dict), "compiled from an object"
-        made = await made_command(self._schemas, {**visit.config, **params}, visit.call, self._new_id())
+        made = await self._command({**visit.config, **params}, visit.call)
         if isinstance(made, Failure):
             return made, None
         due = visit.call.now + made.opening.timeout
         return _parked(made.opening, due, (made.opening, made.message)), None
+
+    async def _command(self, params: JsonView, call: Call) -> Outbound | Failure:
+        try:
+            # Said before anything is sent: where its dead letter could not go, it would come too late.
+            _burying_topic(params, self._dlq_topic, _topics(params))
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad))
+        return await made_command(self._schemas, params, call, self._new_id())
 
     # --- going on ------------------------------------------------------------------------------------------
 
@@ -153,10 +161,19 @@ class CommandNode:
         # What the bus has refused is a dead letter already, and would be refused again.
         refused = answer.get("refused") is True
         if isinstance(dlq, dict) and dlq.get(when) is True and not refused:
-            topic = text_of(dlq.get("topic"), "dlq.topic") or self._dlq_topic
+            topic = self._topic_now({"dlq": dlq}, (str(answer["commandTopic"]), str(answer["replyTopic"])))
             await self._make(topic)
             buries = (CommandLetter(str(answer["commandId"]), topic, kind, told),)
         return Reported(kind, told, retryable=not refused, opens=opens, buries=buries)
+
+    def _topic_now(self, params: JsonView, others: Collection[str]) -> str:
+        """The context may have changed while it waited. Why it failed is not to be lost over that, nor the
+        letter."""
+        try:
+            return _burying_topic(params, self._dlq_topic, others) or self._dlq_topic
+        except BadParameter as bad:
+            log.warning("a dead letter goes to %s instead: %s", self._dlq_topic, bad)
+            return self._dlq_topic
 
     async def _make(self, topic: str) -> None:
         """Let there be a topic of dead letters. While the bus is away nobody waits for that: then it has to
@@ -193,7 +210,8 @@ async def made_command(
         payload = params.get("command", {})
         value = await schemas.encode(_schema(params, "schema"), command_topic, payload)
         headers = _headers(params, call, reply_topic, correlation_id, compensates)
-        key = text_of(params.get("key"), "key") or correlation_id
+        encoded = tuple((name, bytes_of(text, f"headers.{name}")) for name, text in headers.items())
+        key = bytes_of(text_of(params.get("key"), "key") or correlation_id, "key")
         reply_schema = _schema(params, "replySchema")
     except BadParameter as bad:
         return Failure("BadParameter", str(bad))
@@ -223,8 +241,8 @@ async def made_command(
         id=opening.id,
         topic=command_topic,
         value=value,
-        key=key.encode(),
-        headers=tuple((name, text.encode()) for name, text in headers.items()),
+        key=key,
+        headers=encoded,
         reference=f"{REFERENCE}{opening.id}",
         institute_id=call.institute_id,
     )
@@ -246,6 +264,21 @@ def _topic(params: JsonView, name: str) -> str:
     topic = text_of(params.get(name), name) or ""
     if (flaw := topic_flaw(topic)) is not None:
         raise BadParameter(f"`{name}`: {flaw}")
+    return topic
+
+
+def _burying_topic(params: JsonView, default: str, others: Collection[str]) -> str | None:
+    """Where dead letters go, which are neither commands nor replies; None: there are none. Raises
+    `BadParameter`."""
+    dlq = object_of(params.get("dlq"), "dlq")
+    if not dlq:
+        return None
+    topic = text_of(dlq.get("topic"), "dlq.topic") or default
+    flaw = topic_flaw(topic)
+    if flaw is None and topic in others:
+        flaw = "dead letters need a topic of their own, or they would be taken for commands or replies"
+    if flaw is not None:
+        raise BadParameter(f"`dlq.topic`: {flaw}")
     return topic
 
 

@@ -5,19 +5,18 @@ from dataclasses import replace
 
 from muster.definitions.formats import topic_flaw
 from muster.engine.bus import Headers
+from muster.engine.commands import EXECUTION_ID, STEP_ID
 from muster.engine.handlers import Call, Done
 from muster.engine.outbox import OutgoingMessage
 from muster.engine.state import Failure
 from muster.kit.traceparent import HEADER as TRACE_PARENT
 from muster.model.json import Json, JsonObject
 from muster.nodes.message_schemas import MessageSchemas, SchemaAway, SchemaViolation
-from muster.nodes.resolved import BadParameter, object_of, text_of
+from muster.nodes.resolved import BadParameter, bytes_of, object_of, text_of
 
 # As large as the bus takes them by default, with room for what goes along.
 MOST_BYTES = 1_000_000
 MESSAGE_ID = "X-Message-ID"
-EXECUTION_ID = "X-Workflow-Instance-ID"
-STEP_ID = "X-Step-ID"
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -62,20 +61,23 @@ def message_of(params: JsonObject, call: Call) -> OutgoingMessage:
     return OutgoingMessage(
         identity,
         _topic(params.get("topic")),
-        _bytes(_text(params["payload"]), "payload") if "payload" in params else None,
-        None if key is None else _bytes(key, "key"),
+        bytes_of(_text(params["payload"]), "payload") if "payload" in params else None,
+        None if key is None else bytes_of(key, "key"),
         headers_of(params.get("headers"), told),
         institute_id=call.institute_id,
     )
 
 
 def headers_of(given: Json, always: dict[str, str]) -> Headers:
-    """The author's headers, and what is always told beside them. Raises `BadParameter`."""
+    """The author's headers, and what is told beside them, unless they say it themselves: all but the
+    message's id, by which readers know repeats. Raises `BadParameter`."""
     own = {name: text_of(value, f"headers.{name}") for name, value in object_of(given, "headers").items()}
     chosen = {name: text for name, text in own.items() if text is not None}
+    if any(name.casefold() == MESSAGE_ID.casefold() for name in chosen):
+        raise BadParameter(f"`headers`: {MESSAGE_ID} is the message's own, by which its readers know repeats")
     taken = {name.casefold() for name in chosen}
     told = {**{name: text for name, text in always.items() if name.casefold() not in taken}, **chosen}
-    return tuple((name, _bytes(text, f"headers.{name}")) for name, text in told.items())
+    return tuple((name, bytes_of(text, f"headers.{name}")) for name, text in told.items())
 
 
 def _topic(given: Json) -> str:
@@ -92,10 +94,3 @@ def _text(payload: Json) -> str:
         return _encode(payload)
     except ValueError:
         raise BadParameter("`payload` holds NaN or infinity, which JSON does not have") from None
-
-
-def _bytes(text: str, name: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise BadParameter(f"`{name}` holds half a surrogate pair, which is no text") from None

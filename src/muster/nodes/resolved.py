@@ -25,6 +25,14 @@ def text_of(value: Json, name: str) -> str | None:
         raise BadParameter(f"`{name}`: {error}") from None
 
 
+def bytes_of(text: str, name: str) -> bytes:
+    """Raises `BadParameter`."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise BadParameter(f"`{name}` holds half a surrogate pair, which is no text") from None
+
+
 def texts_of(value: Json, name: str) -> tuple[str, ...]:
     """One text, or a list of them; null and empty ones count as none. Raises `BadParameter`."""
     values = value if isinstance(value, list) else [value]

@@ -8,9 +8,11 @@ from muster.engine.event_waits import Accepted, Arrived, Source, Verdict
 from muster.engine.tracing import Span, SpanKind, Trace, Tracer, Waiter, span_id, trace_of
 from muster.kit.clock import Clock
 from muster.kit.traceparent import HEADER, read_traceparent
+from muster.model.json import JsonObject
 from muster.model.stored import AuditEntry
-from muster.nodes.command_replies import Expecting, Replies, ReplyTopic
+from muster.nodes.command_replies import Replies
 from muster.nodes.event_waiting import Applies
+from muster.nodes.reply_names import Expecting, ReplyTopic
 from muster.nodes.waiting_for_events import EventWaits, KeptWait
 
 
@@ -74,6 +76,9 @@ class TracedReplies:
 
     async def expecting(self, correlations: Collection[str]) -> Mapping[str, Expecting]:
         return await self._replies.expecting(correlations)
+
+    async def schemas(self, topics: Collection[str]) -> Mapping[str, Sequence[JsonObject]]:
+        return await self._replies.schemas(topics)
 
     async def receive(self, replies: Sequence[Reply]) -> Sequence[Reception]:
         began = self._clock.now()

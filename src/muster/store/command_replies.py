@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Row, Select, select
 from sqlalchemy.exc import DBAPIError
@@ -25,12 +25,12 @@ from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
 from muster.engine.tracing import Waiter
 from muster.model.json import JsonObject
-from muster.nodes.command_replies import Expecting, ReplyTopic
+from muster.nodes.reply_names import Expecting, ReplyTopic
 from muster.store.among import Among, run_among
 from muster.store.answers import Answer
-from muster.store.commands import K, answer_of
+from muster.store.commands import IS_OPEN, K, answer_of
 from muster.store.committer import TROUBLE, GroupCommitter, Locks
-from muster.store.database import CLOCK, Database
+from muster.store.database import CLOCK, Database, Work
 from muster.store.dialect import now, update_rows, utc_now
 from muster.store.limits import QUEUED
 from muster.store.lock_order import lock_begun, lock_reached
@@ -38,6 +38,7 @@ from muster.store.resuming import HandingOver, all_written, resume
 from muster.store.tables import ID_LENGTH, reply_topic, workflow_execution, workflow_kafka_commands
 from muster.store.types import is_storable
 
+T = TypeVar("T")
 E = workflow_execution.c
 FOUND: Select[Any] = select(K.workflow_instance_id, E.status, E.trace_parent).outerjoin(
     workflow_execution, E.id == K.workflow_instance_id
@@ -220,11 +221,19 @@ class ReplyRepository:
         rows = await self._read(lambda connection: run_among(connection, EXPECTING, known).all())
         return {row.correlation_id: Expecting(row.reply_topic, row.reply_schema) for row in rows}
 
+    async def schemas(self, topics: Collection[str]) -> Mapping[str, Sequence[JsonObject]]:
+        mine = (K.reply_topic.in_(sorted(topics)), IS_OPEN, K.reply_schema.is_not(None))
+        chosen = select(K.reply_topic, K.reply_schema).where(*mine).distinct()
+        found: dict[str, list[JsonObject]] = {}
+        for row in await self._read(lambda connection: connection.execute(chosen).all()):
+            found.setdefault(row.reply_topic, []).append(row.reply_schema)
+        return found
+
     async def topics(self) -> Collection[ReplyTopic]:
         rows = await self._read(lambda connection: connection.execute(select(reply_topic)).all())
         return [ReplyTopic(row.topic, row.correlation_field, row.created_at) for row in rows]
 
-    async def _read(self, work: Any) -> Any:
+    async def _read(self, work: Work[T]) -> T:
         try:
             return await self._database.read(work, single=True)
         except (*TROUBLE, DBAPIError) as away:

@@ -65,6 +65,7 @@ async def test_the_same_attempt_makes_the_same_message() -> None:
         ({"key": {"a": 1}}, "BadParameter", "`key` is an object"),
         ({"headers": "x"}, "BadParameter", "`headers` is"),
         ({"headers": {"X-A": []}}, "BadParameter", "`headers.X-A`"),
+        ({"headers": {"x-message-id": "mine"}}, "BadParameter", "the message's own"),
         ({"schema": {"type": "AVRO"}, "payload": 1}, "BadParameter", "`registry`"),
         (
             {

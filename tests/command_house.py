@@ -22,7 +22,7 @@ from muster.store.command_sending import SentCommandRepository
 from muster.store.commands import note_sent
 from muster.store.database import Database
 from muster.store.outbox import decode_headers
-from muster.store.tables import dead_letter, outbox_message, workflow_kafka_commands
+from muster.store.tables import dead_letter, node_execution, outbox_message, workflow_kafka_commands
 from waiting_house import Waiting
 
 K = workflow_kafka_commands.c
@@ -80,7 +80,7 @@ class Commanding(Waiting):
         node = CommandNode(
             schemas, lambda: str(uuid.uuid4()), "workflow-commands-dlq", self.counted, self.counted
         )
-        self.openers["KAFKA_COMMAND"] = node
+        self.openers["KAFKA_COMMAND"] = self.wakers["KAFKA_COMMAND"] = node
         self.sent = SentCommandRepository(database)
         self.effects["KAFKA_COMMAND"] = CompensatingCommand(schemas, self.sent, lambda: None)
         self.offset = 0
@@ -122,6 +122,11 @@ class Commanding(Waiting):
     async def letters(self, kind: str = "command") -> list[Any]:
         wanted = select(dead_letter).where(dead_letter.c.kind == kind)
         return await self.all(wanted.order_by(dead_letter.c.id))
+
+    async def warnings(self, execution: str) -> list[str]:
+        """What its nodes have warned of."""
+        warned = select(node_execution.c.warnings).where(node_execution.c.execution_id == execution)
+        return [told for row in await self.all(warned) for told in row.warnings or ()]
 
     async def publish(self, *executions: str, ago: timedelta = timedelta()) -> None:
         """Say that the bus has the commands of these."""

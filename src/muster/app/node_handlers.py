@@ -44,7 +44,7 @@ async def opened_handlers(
                 {**pure_handlers(), **plugged.pures},
                 {**wait_handlers(), **plugged.waits},
                 {"WAIT_EVENTS": wait, "KAFKA_COMMAND": commands.node},
-                {"WAIT_EVENTS": wait},
+                {"WAIT_EVENTS": wait, "KAFKA_COMMAND": commands.node},
             ),
             definitions.catalogue.node_types,
         )

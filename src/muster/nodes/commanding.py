@@ -78,7 +78,8 @@ class Outbound:
 
 
 class CommandNode:
-    """`new_id` makes correlation ids; dead letters go to `dlq_topic`, where a node names no other."""
+    """`new_id` makes correlation ids; dead letters go to `dlq_topic`, where a node names no other. It is a
+    `Waker`: a reply that is none but a result needs nobody else."""
 
     def __init__(
         self,
@@ -117,6 +118,18 @@ class CommandNode:
 
     # --- going on ------------------------------------------------------------------------------------------
 
+    def knows_all(self, config: JsonObject, answer: Json) -> bool:
+        if not isinstance(answer, dict) or config.get("errorWhen") is not None:
+            return False
+        return answer.get("status") == CommandStatus.REPLY_RECEIVED.value
+
+    def go_on(self, config: JsonObject, call: Call) -> tuple[Outcome, Json]:
+        assert isinstance(call.answer, dict), "asked only where it knows all"
+        try:
+            return _result(config, call.answer), None
+        except BadParameter as bad:
+            return Failure("BadParameter", str(bad)), None
+
     async def _woken(self, visit: Visit) -> Outcome:
         answer = visit.call.answer
         if not isinstance(answer, dict):
@@ -141,9 +154,7 @@ class CommandNode:
             told = "the reply is an error: `errorWhen` holds"
             noted = CommandFailed(str(answer["commandId"]), told)
             return await self._failed(visit, answer, "CommandError", told, "onError", (noted,))
-        return mapped_reply(
-            answer.get("reply"), object_of(visit.config.get("outputMapping"), "outputMapping")
-        )
+        return _result(visit.config, answer)
 
     async def _failed(
         self,
@@ -350,6 +361,11 @@ def _is_error(config: JsonView, answer: JsonView, scope: Scope) -> bool:
     status = reply.get("status") if isinstance(reply, dict) else None
     seen = Layered({"reply": reply, "headers": headers, "status": status}, scope.root)
     return to_boolean(compile_condition(str(condition)).evaluate(replace(scope, root=seen)))
+
+
+def _result(config: JsonView, answer: JsonView) -> Done:
+    """Raises `BadParameter`."""
+    return mapped_reply(answer.get("reply"), object_of(config.get("outputMapping"), "outputMapping"))
 
 
 def mapped_reply(reply: Json, mapping: Mapping[str, Json]) -> Done:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, Text, any_, bindparam, exists, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import DBAPIError
 
 from muster.engine.commands import (
@@ -20,6 +21,7 @@ from muster.engine.commands import (
     Reply,
     received_by,
 )
+from muster.engine.finishing import Finished
 from muster.engine.owned import OwnedExecution
 from muster.engine.ports import NotWritten
 from muster.engine.taker import Taker
@@ -30,8 +32,9 @@ from muster.store.among import Among, run_among
 from muster.store.answers import Answer
 from muster.store.commands import IS_OPEN, K, answer_of
 from muster.store.committer import TROUBLE, GroupCommitter, Locks
-from muster.store.database import CLOCK, Database, Work
+from muster.store.database import CLOCK, Database, LookAgain, Work
 from muster.store.dialect import now, update_rows, utc_now
+from muster.store.finishing import Finish, finish_answered, write_finished
 from muster.store.limits import QUEUED
 from muster.store.lock_order import lock_begun, lock_reached
 from muster.store.resuming import HandingOver, all_written, resume
@@ -64,6 +67,42 @@ HELD = Among(
     K.correlation_id,
     lambda named: select(*COLUMNS, utc_now().label("clock")).where(named).order_by(K.id).with_for_update(),
 )
+
+
+def _known_and_held() -> Select[Any]:
+    """On PostgreSQL: the commands of some correlations, in one statement: their executions are locked first,
+    in the order of those, then they are, in theirs (who publishes them locks them so, and no execution).
+    Nothing is given, and nothing locked, unless all are known and none of the executions is queued: else more
+    has to be looked up before."""
+    wanted = bindparam("wanted", type_=ARRAY(Text()))
+    is_wanted = K.correlation_id == any_(wanted)
+    found = (
+        select(K.workflow_instance_id, E.status)
+        .join(workflow_execution, E.id == K.workflow_instance_id)
+        .where(is_wanted)
+        .cte("found")
+    )
+    are_known = select(func.count()).select_from(found).scalar_subquery() == func.cardinality(wanted)
+    held = (
+        select(E.id, E.status, E.trace_parent)
+        .where(E.id.in_(select(found.c.workflow_instance_id)))
+        .where(are_known, ~exists().where(found.c.status == QUEUED))
+        .order_by(E.id)
+        .with_for_update()
+        .cte("held")
+    )
+    return (
+        select(
+            held.c.status.label("execution_status"), held.c.trace_parent, *COLUMNS, utc_now().label("clock")
+        )
+        .join_from(workflow_kafka_commands, held, held.c.id == K.workflow_instance_id)
+        .where(is_wanted)
+        .order_by(K.id)
+        .with_for_update(of=workflow_kafka_commands)
+    )
+
+
+KNOWN_AND_HELD = _known_and_held()
 EXPECTING = Among(
     K.correlation_id, lambda named: select(K.correlation_id, K.reply_topic, K.reply_schema).where(named)
 )
@@ -97,21 +136,23 @@ class Brought(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What became of a reply, and the execution that was claimed with it."""
+    """What became of a reply, and the execution that was claimed with it, or has come to its end."""
 
     reception: Reception
     owned: OwnedExecution | None = None
+    finished: Finished | None = None
 
 
 class ReceivingReplies:
-    """Takes replies, answers for each what became of it, and claims the executions that go on with them."""
+    """Takes replies, answers for each what became of it, and claims the executions that go on with them.
+    What ends with its reply is written as it ended."""
 
     key_may_repeat = True
     locks = Locks.ROWS
     is_single_statement = False
 
-    def __init__(self, lease: timedelta) -> None:
-        self._lease = lease
+    def __init__(self, lease: timedelta, finish: Finish) -> None:
+        self._lease, self._finish = lease, finish
 
     def write(self, connection: Connection, items: Sequence[Brought]) -> Sequence[Stored]:
         held = _locked(connection, {item.reply.correlation_id for item in items})
@@ -122,25 +163,37 @@ class ReceivingReplies:
         answers = [answer for each in taken for answer in _answers(each)]
         meant = [(held.get(item.reply.correlation_id), item.owner) for item in items]
         owners = {each.row.workflow_instance_id: owner for each, owner in meant if each is not None}
-        owned = resume(connection, answers, owners, self._lease)
-        return [_stored(each, mine, owned) for each, (mine, _) in zip(came, meant, strict=True)]
+        ours = [answer for answer in answers if owners[answer.execution_id] is not None]
+        finished = finish_answered(connection, ours, at, self._finish)
+        write_finished(connection, finished, owners, at)
+        left = [answer for answer in answers if answer.execution_id not in finished]
+        owned = resume(connection, left, owners, self._lease)
+        return [_stored(each, mine, owned, finished) for each, (mine, _) in zip(came, meant, strict=True)]
 
 
 def _taken(held: _Held | None, reply: Reply, at: datetime) -> Reception:
     return Reception(Received.UNMATCHED) if held is None else held.take(reply, at)
 
 
-def _stored(reception: Reception, held: _Held | None, owned: dict[str, OwnedExecution]) -> Stored:
+def _stored(
+    reception: Reception,
+    held: _Held | None,
+    owned: dict[str, OwnedExecution],
+    finished: dict[str, Finished],
+) -> Stored:
     """Each execution goes with one reply."""
     if held is None or reception.received is not Received.ACCEPTED:
         return Stored(reception)
-    mine = owned.pop(held.row.workflow_instance_id, None)
-    return Stored(reception._replace(is_taken_up=mine is not None), mine)
+    execution = held.row.workflow_instance_id
+    mine, done = owned.pop(execution, None), finished.pop(execution, None)
+    return Stored(reception._replace(is_taken_up=bool(mine or done)), mine, done)
 
 
 def _locked(connection: Connection, correlations: Collection[str]) -> dict[str, _Held]:
     """The commands, by their correlation ids, with their executions locked. They are read with a lock as
     well: a database may have begun to look before somebody else's change was there."""
+    if connection.dialect.name == "postgresql" and (at_once := _held_at_once(connection, correlations)):
+        return _held(connection, at_once, {row.workflow_instance_id: row.trace_parent for row in at_once})
     found = run_among(connection, BY_CORRELATION, correlations).all()
     if not found:
         return {}
@@ -150,9 +203,22 @@ def _locked(connection: Connection, correlations: Collection[str]) -> dict[str, 
     else:
         lock_begun(connection, executions)
     rows = run_among(connection, HELD, correlations).all()
+    return _held(connection, rows, {row.workflow_instance_id: row.trace_parent for row in found})
+
+
+def _held_at_once(connection: Connection, correlations: Collection[str]) -> Sequence[Row[Any]]:
+    """All of the commands, locked; none, where something about them is unusual. Raises `LookAgain`."""
+    rows = connection.execute(KNOWN_AND_HELD, {"wanted": sorted(correlations)}).all()
+    if rows and (len(rows) < len(correlations) or any(row.execution_status == QUEUED for row in rows)):
+        raise LookAgain("an execution was queued, or is gone, in between")
+    return rows
+
+
+def _held(
+    connection: Connection, rows: Sequence[Row[Any]], traces: Mapping[str, str | None]
+) -> dict[str, _Held]:
     # Under the locks: whoever asks for the time next is told this one, and need not go and ask.
     connection.info[CLOCK] = max((row.clock for row in rows), default=None)
-    traces = {row.workflow_instance_id: row.trace_parent for row in found}
     return {row.correlation_id: _Held(row, traces.get(row.workflow_instance_id)) for row in rows}
 
 
@@ -203,7 +269,7 @@ class ReplyRepository:
         self, database: Database, committer: GroupCommitter, lease: timedelta, taker: Taker | None = None
     ) -> None:
         self._database, self._committer, self._handing = database, committer, HandingOver()
-        self._receiving = ReceivingReplies(lease)
+        self._receiving = ReceivingReplies(lease, self._handing.finish)
         if taker is not None:
             self._handing.hand_to(taker)
 
@@ -212,7 +278,9 @@ class ReplyRepository:
 
     def _submit(self, reply: Reply) -> "asyncio.Future[Stored]":
         brought = Brought(reply, self._handing.owner)
-        return self._handing.submit(self._committer, self._receiving, brought, reply.correlation_id)
+        submitted = self._handing.submit(self._committer, self._receiving, brought, reply.correlation_id)
+        submitted.add_done_callback(self._handing.tell_finished)
+        return submitted
 
     async def expecting(self, correlations: Collection[str]) -> Mapping[str, Expecting]:
         known = sorted(each for each in correlations if is_storable(each, ID_LENGTH))

@@ -59,7 +59,15 @@ class Claiming(Protocol):
         ...
 
 
+class Ending(Protocol):
+    """What became of an answer with which an execution may end."""
+
+    @property
+    def finished(self) -> Finished | None: ...
+
+
 Claimed = TypeVar("Claimed", bound=Claiming)
+Finishes = TypeVar("Finishes", bound=Ending)
 Item = TypeVar("Item")
 T = TypeVar("T")
 
@@ -119,7 +127,7 @@ class HandingOver:
         """See `Taker`."""
         return None if self._taker is None else self._taker.finish(owned)
 
-    def tell_finished(self, submitted: "asyncio.Future[Received]") -> None:
+    def tell_finished(self, submitted: "asyncio.Future[Finishes]") -> None:
         """What has ended is written, whoever waits for it."""
         if submitted.cancelled() or submitted.exception() is not None:
             return

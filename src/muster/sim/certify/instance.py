@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.handlers import Effect, Handlers, Opener, for_every_type
+from muster.engine.handlers import Effect, Handlers, Opener, Waker, for_every_type
 from muster.engine.instance import Instance, Name
 from muster.engine.outbox import Stream, Written
 from muster.engine.ports import NotWritten
@@ -153,7 +153,8 @@ class House:
         }
         pures = {**pure_handlers(), **subject.plug_in.pures}
         all_waits = {**wait_handlers(), **subject.plug_in.waits}
-        handlers = Handlers(effects, pures, all_waits, openers, {"WAIT_EVENTS": wait})
+        wakers: dict[str, Waker] = {"WAIT_EVENTS": wait, "KAFKA_COMMAND": command}
+        handlers = Handlers(effects, pures, all_waits, openers, wakers)
         return for_every_type(handlers, subject.node_types)
 
 

@@ -374,7 +374,7 @@ class _Place:
             "KAFKA_COMMAND": CompensatingCommand(schemas, SentCommandRepository(database), sent),
         }
         command = CommandNode(schemas, ids.new, DLQ, Nobody(), Nobody())
-        return Handlers(effects, {}, {}, {"KAFKA_COMMAND": command})
+        return Handlers(effects, {}, {}, {"KAFKA_COMMAND": command}, {"KAFKA_COMMAND": command})
 
     def _publishing(self, database: Database, bus: EmbeddedBus, written: Written) -> Loop:
         stream = Stream.EXECUTIONS

@@ -73,7 +73,7 @@ class Engine:
         await migrate(database)
         engine = cls(database, effect)
         engine._program = compile_program(Definition("bench", (node,), ()), TYPES)
-        await database.write(engine._save)
+        await database.write(save_workflow)
         engine._running = asyncio.create_task(engine.instance.run())
         return engine
 
@@ -103,15 +103,15 @@ class Engine:
         assert self._program is not None
         return self._program
 
-    def _save(self, connection: Connection) -> None:
-        at = self.clock.now()
-        kinds = {"kind": "orchestrated", "status": "ACTIVE", "workflow_type": "MANUAL"}
-        named = {"id": "bench", "key": "bench", "name": "bench", **kinds, "created_at": at, "updated_at": at}
-        insert_new(connection, workflow, [named], ("id",))
-        version = {"id": 1, "workflow_id": "bench", "version": 1, "definition": {}, "checksum": ""}
-        insert_new(
-            connection, workflow_version, [{**version, "created_by": "bench", "created_at": at}], ("id",)
-        )
+
+def save_workflow(connection: Connection) -> None:
+    """A workflow `bench`, and its version 1, for executions to be of."""
+    at = SystemClock().now()
+    kinds = {"kind": "orchestrated", "status": "ACTIVE", "workflow_type": "MANUAL"}
+    named = {"id": "bench", "key": "bench", "name": "bench", **kinds, "created_at": at, "updated_at": at}
+    insert_new(connection, workflow, [named], ("id",))
+    version = {"id": 1, "workflow_id": "bench", "version": 1, "definition": {}, "checksum": ""}
+    insert_new(connection, workflow_version, [{**version, "created_by": "bench", "created_at": at}], ("id",))
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -116,8 +117,7 @@ class KafkaChannel:
         try:
             # First: the client asks for its partition and for those of the others together, then.
             _produce_marker(producer, self._markers, self._name, batch[-1].seq, of_marker)
-            for queued in wanted:
-                _produce(producer, queued, reports)
+            _produce(producer, wanted, reports)
             _commit(producer, reports)
         except Aborting as aborting:
             # An abort that overtakes the first message of its transaction makes the client useless
@@ -220,15 +220,18 @@ def _transactional(name: str) -> Config:
     }
 
 
-def _produce(producer: Producer, queued: Queued, reports: Reports) -> None:
-    message = queued.message
-    _put(
-        producer,
-        lambda: producer.produce(
-            message.topic, message.value, message.key, headers=list(message.headers), on_delivery=reports
-        ),
-        reports,
-    )
+def _produce(producer: Producer, wanted: Sequence[Queued], reports: Reports) -> None:
+    for queued in wanted:
+        message = queued.message
+        put = partial(
+            producer.produce,
+            message.topic,
+            message.value,
+            message.key,
+            headers=list(message.headers),
+            on_delivery=reports,
+        )
+        _put(producer, put, reports)
 
 
 def _produce_marker(producer: Producer, markers: str, name: str, seq: int, reports: Reports) -> None:

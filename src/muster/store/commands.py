@@ -22,12 +22,22 @@ from muster.engine.commands import (
 from muster.engine.journal import MORE_TIME
 from muster.engine.openings import Closing, Opening
 from muster.model.json import JsonObject
+from muster.store.among import Among, run_among
 from muster.store.answers import Answer, give
 from muster.store.command_letters import write_command_letters
 from muster.store.dialect import insert_new, now, update_rows
 from muster.store.tables import reply_topic, workflow_kafka_commands
 
 K = workflow_kafka_commands.c
+UNSENT = Among(
+    K.id,
+    lambda these: (
+        select(K.id, K.command_topic, K.timeout_ms, K.status)
+        .where(these, K.sent_at.is_(None))
+        .order_by(K.id)
+        .with_for_update()
+    ),
+)
 # What waits for a reply, or for the bus.
 IS_OPEN = K.status.in_(sorted(OPEN))
 
@@ -183,16 +193,14 @@ def note_sent(connection: Connection, ids: Sequence[str], at: datetime) -> Seque
     reply may have been faster."""
     if not ids:
         return []
-    chosen = select(K.id, K.command_topic, K.timeout_ms).where(K.id.in_(sorted(ids)), K.sent_at.is_(None))
-    rows = connection.execute(chosen.order_by(K.id).with_for_update()).all()
-    if not rows:
-        return []
-    sent: list[dict[str, object]] = [
-        {"id": row.id, "sent_at": at, "timeout_at": at + timeout_of(row.timeout_ms), "updated_at": at}
-        for row in rows
+    rows = run_among(connection, UNSENT, ids).all()
+    sent = [
+        {"id": each, "sent_at": at, "timeout_at": at + timeout_of(timeout), "status": _once_sent(status)}
+        for each, _, timeout, status in rows
     ]
-    update_rows(connection, workflow_kafka_commands, sent, ("id",))
-    pending = K.status == CommandStatus.PENDING.value
-    moved = update(workflow_kafka_commands).where(K.id.in_([row.id for row in rows]), pending)
-    connection.execute(moved.values(status=CommandStatus.SENT.value))
-    return [row.command_topic for row in rows]
+    update_rows(connection, workflow_kafka_commands, [{**row, "updated_at": at} for row in sent], ("id",))
+    return [topic for _, topic, _, _ in rows]
+
+
+def _once_sent(status: str) -> str:
+    return CommandStatus.SENT.value if status == CommandStatus.PENDING.value else status

@@ -39,7 +39,9 @@ def fetch(connection: Connection, statement: str, parameters: Sequence[object]) 
         # Given up in the middle: whatever still comes on it is nobody's answer.
         connection.invalidate(stopped)
         raise
-    return [_shape(tuple(record.keys()))._make(record) for record in found]
+    # All of one statement have the same names.
+    make = _shape(tuple(found[0].keys()))._make if found else None
+    return [make(record) for record in found] if make else []
 
 
 def _failed(connection: Connection, statement: str, error: Exception, is_lost: bool) -> DBAPIError:

@@ -1,6 +1,6 @@
 """Writing messages into the outbox, in the transaction of what they tell of; and removing old ones."""
 
-from base64 import b64decode, b64encode
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
@@ -44,12 +44,12 @@ def _row(message: OutgoingMessage) -> dict[str, object]:
 
 def encode_headers(headers: Headers) -> Json:
     """Headers as they are kept; None: there are none."""
-    pairs: list[Json] = [[name, b64encode(value).decode()] for name, value in headers]
+    pairs: list[Json] = [[name, b2a_base64(value, newline=False).decode()] for name, value in headers]
     return pairs or None
 
 
 def decode_headers(kept: Sequence[tuple[str, str]] | None) -> Headers:
-    return tuple((name, b64decode(value)) for name, value in kept) if kept else ()
+    return tuple([(name, a2b_base64(value)) for name, value in kept]) if kept else ()
 
 
 class OldPublished:

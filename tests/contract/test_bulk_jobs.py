@@ -60,7 +60,8 @@ class Desk:
         known = cast("Any", library)
         self.actions = Actions(records, acts, known, programs, house.clock, house.ids, _nothing)
         kept = DeadLetterRepository(database, committer)
-        self.letters = DeadLetters(kept, redrivers(self.actions, Resending(kept, lambda: None)))
+        resending = Resending(kept, lambda: None)
+        self.letters = DeadLetters(kept, redrivers(self.actions, resending, resending))
         self.bulk = Bulk(self.jobs, house.ids, lambda: None)
         instance = owner.partition("/")[0]
         trouble = (Unavailable, CommitUnknown)

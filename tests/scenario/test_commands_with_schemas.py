@@ -4,6 +4,7 @@ there, and what they may answer."""
 import asyncio
 import io
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from uuid import uuid4
 import fastavro
 import httpx
 import pytest
+from confluent_kafka import Producer
 
 from api_for_tests import Client
 from export_steps import EXPORT_STEPS
 from kafka_stranger import Stranger
 from muster.app.build import House, opened
 from muster.app.settings import Settings
-from polling import until
+from polling import PATIENCE, until
 
 pytestmark = [pytest.mark.kafka, pytest.mark.registry]
 
@@ -42,6 +44,11 @@ REPLY_SCHEMA = """
         type: JSON_SCHEMA
         schema: {type: object, required: [exportId], properties: {exportId: {type: string}}}
 """
+REPLY = {
+    "type": "record",
+    "name": "Reply",
+    "fields": [{"name": "id", "type": "string"}, {"name": "exportId", "type": "string"}],
+}
 ERRORS = {"X-Error-Message", "X-Error-Timestamp", "X-Error-Type", "X-Original-Topic"}
 
 
@@ -161,6 +168,109 @@ async def test_a_command_without_a_reply_is_found_among_the_dead_letters_and_sen
 
     await until(nothing_waits)
     assert len(await asyncio.to_thread(stranger.read, f"{run}-export-commands")) == 2
+
+
+async def test_a_command_that_is_changed_and_sent_again_is_as_its_subject_says(
+    client: Client, stranger: Stranger, run: str, steps: str, known_as: int
+) -> None:
+    await save(client, steps.replace("timeout: 300s", "timeout: 0.1s"))
+    await ended(client, await start(client, {}))
+    [letter] = (await client.get("/api/dead-letters?kind=command")).json()["items"]
+    path = f"/api/dead-letters/{letter['id']}/redrive"
+    refused = await client.post(path, json={"context": {"payload": {"format": 7}}})
+    assert refused.status_code == 409, refused.text
+    assert "not as its schema says" in refused.text
+    payload = {"entityType": "orders", "filters": {"since": "2027"}, "format": "XML"}
+    changed = await client.post(path, json={"context": {"payload": payload}})
+    assert changed.status_code == 200, changed.text
+    sent = await stranger.has(f"{run}-export-commands", 2)
+    assert {each.headers["X-Correlation-ID"] for each in sent} == {letter["key"]}
+    values = [each.value or b"" for each in sent]
+    assert {value[:5] for value in values} == {b"\0" + known_as.to_bytes(4, "big")}
+    read = [fastavro.schemaless_reader(io.BytesIO(value[5:]), COMMAND, None) for value in values]
+    assert [each["payload"] for each in read if each["payload"]["format"] == "XML"] == [payload]  # type: ignore[index, call-overload]
+
+
+async def test_commands_that_came_to_nothing_are_sent_again_and_let_be_in_bulk(
+    client: Client, stranger: Stranger, run: str, steps: str
+) -> None:
+    await save(client, steps.replace("timeout: 300s", "timeout: 0.1s"))
+    for _ in range(3):
+        await ended(client, await start(client, {}))
+    rows = (await client.get("/api/dead-letters?kind=command")).json()["items"]
+    first = min(row["id"] for row in rows)
+
+    async def act(**asked: object) -> None:
+        answer = await client.post("/api/dead-letters/bulk", json={**asked, "reason": "looked at"})
+        assert answer.status_code == 202, answer.text
+
+    async def statuses() -> list[str]:
+        found = (await client.get("/api/dead-letters?kind=command")).json()["items"]
+        return [row["status"] for row in sorted(found, key=lambda row: row["id"])]
+
+    async def are(*wanted: str) -> bool:
+        return await statuses() == [*wanted]
+
+    await act(action="dismiss", ids=[first])
+    await until(lambda: are("dismissed", "open", "open"), every=0.1)
+    await act(action="redrive", filter={"kind": "command", "status": "open"})
+    await until(lambda: are("dismissed", "redriven", "redriven"), every=0.1)
+    sent = await stranger.has(f"{run}-export-commands", 5)
+    again = Counter(each.headers["X-Correlation-ID"] for each in sent)
+    assert sorted(again.values()) == [1, 2, 2]
+
+
+async def test_an_avro_reply_is_read_by_its_schema_and_known_by_its_field(
+    client: Client, stranger: Stranger, run: str, steps: str, registry_url: str
+) -> None:
+    schema = f"""
+      correlationIdField: id
+      replySchema: {{type: AVRO, registry: "{registry_url}", subject: "{run}-reply"}}
+"""
+    async with httpx.AsyncClient() as others:
+        versions = f"{registry_url}/subjects/{run}-reply/versions"
+        known = await others.post(versions, json={"schema": json.dumps(REPLY)})
+        number = int(known.raise_for_status().json()["id"])
+    await save(client, steps.rstrip() + schema)
+    execution = await start(client, {})
+    [sent] = await stranger.has(f"{run}-export-commands", 1)
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, REPLY, {"id": sent.headers["X-Correlation-ID"], "exportId": "x-1"})
+    framed = b"\0" + number.to_bytes(4, "big") + body.getvalue()
+    await stranger.send(
+        f"{run}-export-replies", framed[:-1], X_Correlation_ID=sent.headers["X-Correlation-ID"]
+    )
+    await stranger.send(f"{run}-export-replies", framed)
+    done = await ended(client, execution)
+    assert (done["status"], done["context"]["exportId"]) == ("COMPLETED", "x-1")
+    [dead] = await stranger.has(f"{run}-export-replies.dlq", 1)
+    assert (dead.value, dead.headers["X-Error-Type"]) == (framed[:-1], "UNPARSABLE")
+
+
+async def test_a_reply_that_was_never_committed_is_none(
+    client: Client, stranger: Stranger, run: str, steps: str, kafka_bootstrap: str
+) -> None:
+    await save(client, steps)
+    execution = await start(client, {})
+    [sent] = await stranger.has(f"{run}-export-commands", 1)
+    correlation = sent.headers["X-Correlation-ID"]
+    other = Producer({"bootstrap.servers": kafka_bootstrap, "transactional.id": f"other-{run}"})
+
+    def reply_and_abort() -> None:
+        other.init_transactions(PATIENCE)
+        other.begin_transaction()
+        headers: list[tuple[str, str | bytes | None]] = [("X-Correlation-ID", correlation)]
+        for partition in range(2):
+            other.produce(
+                f"{run}-export-replies", b'{"exportId": "never"}', partition=partition, headers=headers
+            )
+        other.flush(PATIENCE)
+        other.abort_transaction(PATIENCE)
+
+    await asyncio.to_thread(reply_and_abort)
+    await stranger.send(f"{run}-export-replies", b'{"exportId": "x-1"}', X_Correlation_ID=correlation)
+    done = await ended(client, execution)
+    assert (done["status"], done["context"]["exportId"]) == ("COMPLETED", "x-1")
 
 
 async def test_replies_that_are_none_are_put_among_the_dead_letters_as_they_came(

@@ -116,7 +116,16 @@ async def opened(
         if tracer is not None:
             observers.append(SpanObserver(tracer, ground.clock))
         engine = await stack.enter_async_context(
-            running_engine(ground, definitions, handlers, Several(*observers), instances, shared, tracer)
+            running_engine(
+                ground,
+                definitions,
+                handlers,
+                Several(*observers),
+                instances,
+                schemas.messages,
+                shared,
+                tracer,
+            )
         )
         metrics.driving(engine.driving)
         receptions.hand_to(engine.taker)

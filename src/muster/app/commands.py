@@ -15,9 +15,12 @@ from muster.engine.bus import BusAway
 from muster.engine.consuming import Consumer
 from muster.engine.lookout import SELDOM, Sight
 from muster.engine.outbox import Stream
+from muster.engine.programs import Programs
 from muster.engine.taker import Taker
 from muster.engine.tracing import Tracer
 from muster.kit.loop import Loop
+from muster.model.json import JsonView
+from muster.nodes.command_edits import CommandEdits
 from muster.nodes.command_replies import Replies, ReplyMessages
 from muster.nodes.commanding import CommandNode
 from muster.nodes.compensating import CompensatingCommand
@@ -26,6 +29,7 @@ from muster.nodes.replies_aside import ReturningReplies
 from muster.nodes.traced import TracedReplies
 from muster.store.command_replies import ReplyRepository
 from muster.store.command_sending import CommandSenders, RefusedCommands, SentCommandRepository
+from muster.store.execution_records import ExecutionRecords
 from muster.store.replies_aside import AsideRepository
 
 LEAVE_SECONDS = 5.0
@@ -49,6 +53,19 @@ def commands_of(ground: Ground, schemas: MessageSchemas) -> Commands:
     written = partial(ground.written.tell, Stream.EXECUTIONS)
     compensating = CompensatingCommand(schemas, SentCommandRepository(ground.database), written)
     return Commands(node, compensating, CommandSenders(metrics), schemas, metrics)
+
+
+def command_edits(records: ExecutionRecords, programs: Programs, schemas: MessageSchemas) -> CommandEdits:
+    """How commands are changed that are sent again."""
+
+    async def config_of(execution_id: str, node_id: str) -> JsonView | None:
+        found = await records.get(None, execution_id)
+        if found is None:
+            return None
+        node = (await programs.of(found.row.version_id)).graph.nodes.get(node_id)
+        return None if node is None else node.config
+
+    return CommandEdits(config_of, schemas)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from muster.app.commands import command_edits
 from muster.definitions.library import Library
 from muster.engine.actions import Actions
 from muster.engine.letters import DeadLetters, redrivers
@@ -11,6 +12,7 @@ from muster.engine.resending import Resending
 from muster.kit.clock import SystemClock
 from muster.kit.ids import TimeOrderedIds
 from muster.model.node_type import Catalogue
+from muster.nodes.message_schemas import MessageSchemas
 from muster.store.acts import ExecutionActs
 from muster.store.committer import GroupCommitter
 from muster.store.database import Database
@@ -26,6 +28,7 @@ async def dead_letters(
     workflows: WorkflowRepository,
     templates: TemplateRepository,
     catalogue: Catalogue,
+    schemas: MessageSchemas,
 ) -> AsyncIterator[DeadLetters]:
     """Dead letters beside an instance that may be running elsewhere: it finds what was tried again, and
     publishes what was sent again."""
@@ -41,7 +44,9 @@ async def dead_letters(
     actions = Actions(records, acts, library, programs, clock, ids, notice)
     try:
         kept = DeadLetterRepository(database, committer)
-        yield DeadLetters(kept, redrivers(actions, Resending(kept, _nobody_publishes)))
+        edits = command_edits(records, programs, schemas)
+        commands = Resending(kept, _nobody_publishes, edits)
+        yield DeadLetters(kept, redrivers(actions, Resending(kept, _nobody_publishes), commands))
     finally:
         await committer.close()
 

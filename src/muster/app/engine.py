@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from muster.app.cache import SharedCache
+from muster.app.commands import command_edits
 from muster.app.definitions import Definitions
 from muster.app.driving import driving, instance_of, programs_of
 from muster.app.engine_metrics import InstanceMetrics
@@ -27,6 +28,7 @@ from muster.engine.resending import Resending
 from muster.engine.scheduling import Scheduling
 from muster.engine.taker import Taker
 from muster.engine.tracing import Tracer
+from muster.nodes.message_schemas import MessageSchemas
 from muster.store.acts import ExecutionActs
 from muster.store.dead_letters import DeadLetterRepository
 from muster.store.execution_records import ExecutionRecords
@@ -57,6 +59,7 @@ async def running_engine(
     handlers: Handlers,
     observer: Observer,
     instances: Instances,
+    schemas: MessageSchemas,
     shared: SharedCache | None = None,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Engine]:
@@ -78,7 +81,9 @@ async def running_engine(
     actions = Actions(records, acts, library, programs, clock, ids, instance.notice)
     kept = DeadLetterRepository(ground.database, ground.committer)
     sent = partial(ground.written.tell, Stream.EXECUTIONS)
-    letters = DeadLetters(kept, redrivers(actions, Resending(kept, sent)))
+    edits = command_edits(records, programs, schemas)
+    resending = (Resending(kept, sent), Resending(kept, sent, edits))
+    letters = DeadLetters(kept, redrivers(actions, *resending))
     jobs = bulk_jobs(ground, name, actions, letters, instance.notice)
     timed = schedules(ground, control, library)
     who, counted = identity_of(settings, name.incarnation), InstanceMetrics(ground.registry).tell

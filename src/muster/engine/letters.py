@@ -91,13 +91,13 @@ class Redriver(Protocol):
     async def __call__(self, letter: DeadLetter, by: By, retry: Retry) -> None: ...
 
 
-def redrivers(actions: Actions, resending: Redriver) -> Mapping[LetterKind, Redriver]:
+def redrivers(actions: Actions, messages: Redriver, commands: Redriver) -> Mapping[LetterKind, Redriver]:
     """A redriver for every kind there is."""
 
     async def execution(letter: DeadLetter, by: By, retry: Retry) -> None:
         await actions.retry(letter.key, by, retry, letter.id)
 
-    return {LetterKind.EXECUTION: execution, LetterKind.MESSAGE: resending, LetterKind.COMMAND: resending}
+    return {LetterKind.EXECUTION: execution, LetterKind.MESSAGE: messages, LetterKind.COMMAND: commands}
 
 
 class DeadLetters:

@@ -3,6 +3,8 @@
 import json
 from base64 import b64decode
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
 
 from muster.engine.actions import By, Retry
 from muster.engine.bus import Headers
@@ -13,17 +15,38 @@ from muster.model.json import Json, JsonObject
 from muster.model.stored import AuditEntry
 
 
+class Edits(Protocol):
+    """Changes the fields of a message's value. Raises `Conflict`: what came of it must not be sent."""
+
+    async def __call__(self, letter: DeadLetter, value: bytes, patch: JsonObject) -> bytes: ...
+
+
+async def plainly(letter: DeadLetter, value: bytes, patch: JsonObject) -> bytes:
+    """`Edits` of what is JSON, and has no schema that anybody knows of."""
+    try:
+        fields = json.loads(value)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        raise Conflict("The message is no JSON object: there is nothing in it to change")
+    return json.dumps({**fields, **patch}, ensure_ascii=False).encode()
+
+
 class Resending:
     """A `Redriver`. The message goes into the outbox with the mark on its letter, so it is published once,
-    whoever dies and however many try. `sent` lets whoever publishes look at once."""
+    whoever dies and however many try. `sent` lets whoever publishes look at once; `edit` is how its value is
+    changed."""
 
-    def __init__(self, letters: Letters, sent: Callable[[], None]) -> None:
-        self._letters, self._sent = letters, sent
+    def __init__(self, letters: Letters, sent: Callable[[], None], edit: Edits = plainly) -> None:
+        self._letters, self._sent, self._edit = letters, sent, edit
 
     async def __call__(self, letter: DeadLetter, by: By, retry: Retry) -> None:
         if retry.node is not None or retry.version is not None:
             raise Conflict("A message is sent again as a whole: it has no nodes, and no versions")
-        message = message_in(letter, retry.patch)
+        message = message_in(letter)
+        if retry.patch is not None:
+            changed = await self._edit(letter, message.value or b"null", retry.patch)
+            message = replace(message, value=changed)
         audit = AuditEntry(
             "dead_letter",
             str(letter.id),
@@ -37,29 +60,17 @@ class Resending:
         self._sent()
 
 
-def message_in(letter: DeadLetter, patch: JsonObject | None = None) -> OutgoingMessage:
-    """The message that a letter is about, with changes to the fields of its value. Raises `Conflict` if it
-    has none."""
+def message_in(letter: DeadLetter) -> OutgoingMessage:
+    """The message that a letter is about."""
     kept = letter.value if isinstance(letter.value, dict) else {}
-    value = _bytes(kept.get("value"))
     return OutgoingMessage(
         id=f"letter-{letter.id}",
         topic=letter.source,
-        value=value if patch is None else _patched(value, patch),
+        value=_bytes(kept.get("value")),
         key=_bytes(kept.get("key")),
         headers=_headers(letter),
         institute_id=letter.institute_id,
     )
-
-
-def _patched(value: bytes | None, patch: JsonObject) -> bytes:
-    try:
-        fields = json.loads(value or b"null")
-    except ValueError:
-        fields = None
-    if not isinstance(fields, dict):
-        raise Conflict("The message is no JSON object: there is nothing in it to change")
-    return json.dumps({**fields, **patch}, ensure_ascii=False).encode()
 
 
 def _headers(letter: DeadLetter) -> Headers:

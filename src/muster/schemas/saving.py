@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from muster.definitions.pointers import child
-from muster.model.json import JsonObject
+from muster.model.json import JsonObject, JsonView
 from muster.model.problems import Problem
 from muster.model.workflow import Definition, Node
 from muster.nodes.message_schemas import SchemaAway
@@ -57,13 +57,25 @@ class Compatibility:
 def _asking(definition: Definition) -> Iterator[tuple[Node, str, JsonObject, str]]:
     """The schemas that are to be checked, with their places and their topics as they are written."""
     for index, node in enumerate(definition.nodes):
-        for name, topics in TOPICS.items():
-            schema = node.config.get(name)
-            if not isinstance(schema, dict) or schema.get("type") not in IN_REGISTRY:
-                continue
-            if schema.get("compatibility") in HOLDS:
-                topic = next((str(node.config[each]) for each in topics if each in node.config), "")
-                yield node, child("", "nodes", index, "config", name), schema, topic
+        for config, *path in _configs(node):
+            for name, topics in TOPICS.items():
+                schema = config.get(name)
+                if not isinstance(schema, dict) or schema.get("type") not in IN_REGISTRY:
+                    continue
+                if schema.get("compatibility") in HOLDS:
+                    topic = next((str(config[each]) for each in topics if each in config), "")
+                    yield node, child("", "nodes", index, *path, name), schema, topic
+
+
+def _configs(node: Node) -> Iterator[tuple[JsonView, *tuple[str, ...]]]:
+    """What a node is told, and what it is told to undo it by; with where that is."""
+    yield node.config, "config"
+    if isinstance(undo := node.config.get("compensation"), dict):
+        # It goes to its own topic, or to the one that is undone.
+        topic = {"commandTopic": undo.get("topic", node.config.get("commandTopic", ""))}
+        yield {**topic, **undo}, "config", "compensation"
+    if isinstance(undo := (node.compensate or {}).get("config"), dict):
+        yield undo, "compensate", "config"
 
 
 def _told(node: Node, pointer: str, why: str, code: str = "INCOMPATIBLE_SCHEMA") -> Problem:

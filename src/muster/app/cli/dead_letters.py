@@ -127,15 +127,16 @@ async def _dismiss(number: int, reason: str) -> "DeadLetter":
 @asynccontextmanager
 async def _opened() -> "AsyncIterator[DeadLetters]":
     """The letters in the database; what they refuse ends the command with a sentence."""
-    from muster.app.cli.opening import catalogue, storage
+    from muster.app.cli.opening import catalogue, loaded_settings, storage
     from muster.app.dead_letters import dead_letters
+    from muster.app.schemas import opened_schemas
     from muster.definitions.library import NotFound
     from muster.engine.control import Conflict
 
     known = catalogue()
-    async with storage() as stored:
+    async with storage() as stored, opened_schemas(loaded_settings().settings) as schemas:
         try:
-            parts = (stored.database, stored.workflows, stored.templates, known)
+            parts = (stored.database, stored.workflows, stored.templates, known, schemas.messages)
             async with dead_letters(*parts) as found:
                 yield found
         except (NotFound, Conflict) as refused:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -124,9 +125,54 @@ async def test_a_command_is_sent_and_its_reply_received(client: Client, run: str
 
     async def lag() -> list[str]:
         lines = (await client.get("/metrics")).text.splitlines()
-        return [each for each in lines if each.startswith("muster_consumer_lag") and came in each]
+        mine = [each for each in lines if each.startswith("muster_consumer_lag{") and came in each]
+        return mine if mine and all(each.endswith(" 0.0") for each in mine) else []
 
-    assert await until(lag, every=0.1), "who reads replies tells how many wait"
+    for line in await until(lag, every=0.1):
+        assert 'group="' in line, "who reads replies tells how many wait"
+        assert 'partition="' in line
+
+
+PLAIN = """
+name: plain
+key: plain
+steps:
+  - id: send-command
+    type: KAFKA_COMMAND
+    config: {{commandTopic: "{run}-export-commands", replyTopic: "{run}-export-replies"{more}}}
+"""
+
+
+async def test_a_command_without_a_mapping_gives_its_reply(client: Client, run: str) -> None:
+    await save(client, run, PLAIN.replace("{more}", ", command: {{action: PROCESS}}, timeout: 10"))
+    execution = await start(client, "plain")
+    sent = await command(client, execution, "SENT")
+    assert sent["commandPayload"] == {"action": "PROCESS"}
+    timeout = datetime.fromisoformat(sent["timeoutAt"]) - datetime.fromisoformat(sent["sentAt"])
+    assert timeout == timedelta(seconds=10)
+    await reply(client, run, sent["correlationId"], {"status": "success"})
+    done = await ended(client, execution)
+    assert (done["status"], done["context"]["status"]) == ("COMPLETED", "success")
+    [row] = (await client.get(f"/api/commands?execution={execution}")).json()["items"]
+    assert row["status"] == "REPLY_RECEIVED"
+
+
+@pytest.mark.parametrize("dlq", [False, True], ids=["alone", "with dead letters"])
+async def test_a_command_that_says_nothing_runs_out_of_time(client: Client, run: str, dlq: bool) -> None:
+    buried = f"{run}-test-dlq"
+    more = ", timeout: 1" + (f", dlq: {{{{topic: {buried}, onTimeout: true}}}}" if dlq else "")
+    await save(client, run, PLAIN.replace("{more}", more))
+    execution = await start(client, "plain")
+    done = await ended(client, execution)
+    assert (done["status"], done["error"]["message"]) == ("FAILED", "Reply timeout after 1s")
+    row = await command(client, execution, "TIMEOUT")
+    assert (row["commandPayload"], row["dlqTopic"]) == ({}, buried if dlq else None)
+
+    async def published() -> list[str]:
+        rows = (await client.get("/api/outbox?status=published")).json()["items"]
+        return [each["topic"] for each in rows] if len(rows) == 1 + dlq else []
+
+    assert (buried in await until(published, every=0.05)) is dlq
 
 
 async def test_a_timeout_is_a_dead_letter_that_is_sent_again_once(client: Client, run: str) -> None:

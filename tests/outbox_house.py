@@ -135,6 +135,7 @@ class OutboxHouse:
         streams: OutboxStreams | None = None,
         channels: Channels | None = None,
         batch_size: int = 100,
+        linger: float = 0.0,
     ) -> StreamPublisher:
         return StreamPublisher(
             Stream.EXECUTIONS,
@@ -142,6 +143,7 @@ class OutboxHouse:
             channels or self.channels,
             self.heard,
             batch_size,
+            linger,
         )
 
     async def empty(self) -> None:

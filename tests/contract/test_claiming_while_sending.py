@@ -7,10 +7,29 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from muster.engine import stream_publisher
 from muster.store.database import Database
 from muster.store.tables import outbox_message
 from outbox_house import AroundChannels, AroundStreams, Log, OutboxHouse
 from polling import PATIENCE, until
+
+LINGER = 0.2
+
+
+class Patient:
+    """`asyncio`, where whoever lingers is seen to."""
+
+    def __init__(self, linger: Callable[[float], Awaitable[None]]) -> None:
+        self._linger = linger
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds == LINGER:
+            await self._linger(seconds)
+        else:
+            await asyncio.sleep(seconds)
 
 
 @pytest.fixture
@@ -69,6 +88,24 @@ async def test_no_more_is_claimed_ahead_than_a_batch(house: OutboxHouse, log: Lo
     await house.write(15)
     await house.publisher(streams=streams, channels=AroundChannels(log, counted), batch_size=2).work()
     assert log.values == house.expected()
+
+
+async def test_the_first_waits_for_others_as_long_as_it_is_told_to(
+    house: OutboxHouse, log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def others_come(seconds: float) -> None:
+        waited.append(seconds)
+        await house.write(2)
+
+    publisher = house.publisher(linger=LINGER)
+    await publisher.work()
+    await house.write(1)
+    monkeypatch.setattr(stream_publisher, "asyncio", Patient(others_come))
+    await publisher.work()
+    assert waited == [LINGER]
+    assert house.heard.batches == [[1, 2, 3]], "they went together"
 
 
 async def test_a_publisher_whose_messages_cannot_be_marked_says_so(house: OutboxHouse, log: Log) -> None:

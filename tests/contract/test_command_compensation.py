@@ -107,6 +107,33 @@ async def test_a_compensation_that_waits_is_answered_once_across_a_crash(house: 
     assert await heir.status(execution) == "FAILED"
 
 
+async def test_a_second_attempt_at_undoing_is_the_same_across_a_crash(house: Commanding) -> None:
+    await house.save("one", step("a", waitForReply=True), FAILS)
+    execution = await answered(house, "one", 7)
+
+    async def attempts(count: int) -> list[Any]:
+        found = await undoing(house, execution)
+        return found if len(found) == count else []
+
+    [first] = await until(lambda: attempts(1))
+    await house.deliver({}, (CORRELATION_ID, first.correlation_id), ("X-Error-Message", "not now"))
+    [_, second] = await until(lambda: attempts(2))
+    # Its instance goes down while it waits for the reply to that; the reply comes meanwhile.
+    driven = house.instance._driven.pop(execution)
+    driven.task.cancel()
+    await asyncio.gather(driven.task, return_exceptions=True)
+    await house.deliver({}, (CORRELATION_ID, second.correlation_id))
+    await house.change(workflow_execution.c.id == execution, lease_until=NOON)
+    heir = Commanding(house.database, "there")
+    await heir.instance.take_abandoned()
+    await heir.instance.ended(execution)
+    rows = await undoing(heir, execution)
+    assert [(row.attempt, row.status) for row in rows] == [(1, "ERROR"), (2, "REPLY_RECEIVED")]
+    assert await sent_types(heir) == ["DO_a", "UNDO_a", "UNDO_a"], "each attempt once"
+    stood = await heir.row(execution)
+    assert (stood["status"], "undoing" in str(stood["error_message"])) == ("FAILED", False)
+
+
 async def test_a_compensation_without_a_reply_is_tried_again_and_then_said(house: Commanding) -> None:
     await house.save("one", step("a", waitForReply=True, timeout=0), FAILS)
     execution = await answered(house, "one", 7)

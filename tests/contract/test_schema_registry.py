@@ -212,3 +212,50 @@ async def test_compatibility_is_checked_before_a_workflow_is_saved(
     assert [each.pointer for each in await compatibility.problems(sending(**none))] == [at]
     line.is_cut = True
     assert await found(compatibility="BACKWARD", version=9) == [("REGISTRY_AWAY", at)]
+
+
+@pytest.mark.parametrize(
+    ("node", "pointer"),
+    [
+        ({"config": {"commandTopic": "c", "schema": None}}, "/config/schema"),
+        ({"config": {"replyTopic": "r", "replySchema": None}}, "/config/replySchema"),
+        ({"config": {"compensation": {"command": {}, "schema": None}}}, "/config/compensation/schema"),
+        (
+            {"config": {}, "compensate": {"type": "KAFKA_PUBLISH", "config": {"topic": "t", "schema": None}}},
+            "/compensate/config/schema",
+        ),
+    ],
+)
+async def test_every_schema_of_a_command_is_checked(
+    registry: KeptRegistry, registry_url: str, subject: str, node: dict[str, Any], pointer: str
+) -> None:
+    put(registry_url, subject, ORDER)
+    hold_to(registry_url, subject, "FORWARD")
+    place = {"type": "AVRO", "registry": registry_url, "subject": subject, "compatibility": "FORWARD"}
+    less = {**ORDER, "fields": ORDER["fields"][1:]}  # type: ignore[index]
+    more = {**ORDER, "fields": [*ORDER["fields"], {"name": "more", "type": "int"}]}  # type: ignore[misc]
+
+    async def found(schema: object) -> list[str]:
+        whole = json.loads(json.dumps(node).replace("null", json.dumps({**place, "schema": schema})))
+        made = Node("send", "KAFKA_COMMAND", whole["config"], compensate=whole.get("compensate"))
+        definition = Definition(name="w", nodes=(made,), edges=())
+        return [each.pointer for each in await Compatibility(registry, None).problems(definition)]
+
+    assert await found(more) == [], "those who read it so far do without what is new"
+    assert await found(less) == [f"/nodes/0{pointer}/schema"]
+
+
+async def test_a_json_schema_in_the_registry_is_checked(
+    registry: KeptRegistry, registry_url: str, subject: str
+) -> None:
+    order: Any = {"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": False}
+    put(registry_url, subject, order, "JSON")
+    hold_to(registry_url, subject, "BACKWARD")
+    place = {"type": "JSON", "registry": registry_url, "subject": subject, "compatibility": "BACKWARD"}
+
+    async def found(schema: object) -> list[str]:
+        problems = await Compatibility(registry, None).problems(sending(**{**place, "schema": schema}))
+        return [each.pointer for each in problems]
+
+    assert await found(order) == []
+    assert await found({**order, "required": ["id"]}) == ["/nodes/0/config/schema/schema"]

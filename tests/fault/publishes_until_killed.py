@@ -13,6 +13,7 @@ from muster.engine.ports import NotWritten
 from muster.engine.publishing import Queued
 from muster.engine.stream_publisher import StreamPublisher
 from muster.kit.loop import Loop
+from muster.store.command_sending import CommandSenders
 from muster.store.open import open_database
 from muster.store.outbox_streams import Lessee, OutboxStreamRepository
 
@@ -30,10 +31,16 @@ class Unheard:
     def took_over(self, stream: Stream) -> None:
         return
 
+    def sent(self, topics: Mapping[str, int]) -> None:
+        return
+
+    def buried(self, topics: Mapping[str, int]) -> None:
+        return
+
 
 async def main(brokers: str, url: str, name: str) -> None:
     lessee = Lessee(f"{name}/{uuid4()}", f"{name}/", LEASE)
-    streams = OutboxStreamRepository(open_database(url), lessee)
+    streams = OutboxStreamRepository(open_database(url), lessee, CommandSenders(Unheard()))
     channels = KafkaChannels({"bootstrap.servers": brokers})
     publisher = StreamPublisher(Stream.EXECUTIONS, streams, channels, Unheard(), batch_size=50)
     await Loop("outbox", publisher.work, (BusAway, NotWritten)).run()

@@ -82,8 +82,42 @@ FIRST = [
     ),
 ]
 
+# What lets each message be on Kafka once, and none be missing: these do, too.
+EXACTLY_ONCE = [
+    Mutant(
+        "the marker, when a stream is taken over",
+        "engine/stream_publisher.py",
+        "            marker = await keeping(self._streams, held, channel.begin())\n",
+        "            await channel.begin()\n"
+        "            marker = (await self._streams.standing(self._stream)).published_seq\n",
+        f"{PUBLISHING_FAULTS} die_at_any_point and after",
+    ),
+    Mutant(
+        "the fence of a stream",
+        "store/outbox_claims.py",
+        'FENCED = OF_STREAM.where(S.fence == bindparam("under"))',
+        'FENCED = OF_STREAM.where(S.fence >= bindparam("under"))',
+        f"{PUBLISHING} earlier_fence and sqlite",
+    ),
+    Mutant(
+        "markers up to the end of the partition",
+        "bus/kafka_markers.py",
+        "        elif (record.offset() or 0) >= end:\n",
+        "        else:\n",
+        f"{ON_KAFKA} anothers_open_transaction",
+    ),
+    Mutant(
+        "a message that the client does not take",
+        "bus/kafka_transactions.py",
+        "            raise Aborting(found) from error\n        else:\n",
+        "            return\n        else:\n",
+        f"{ON_KAFKA} client_refuses",
+    ),
+]
+
 MUTANTS = [
     *FIRST,
+    *EXACTLY_ONCE,
     Mutant(
         "each host has its share of the time",
         "store/hosts.py",
@@ -1128,21 +1162,6 @@ MUTANTS = [
         f"{TRADES} finishes_on_it and sqlite",
     ),
     Mutant(
-        "the marker, when a stream is taken over",
-        "engine/stream_publisher.py",
-        "            marker = await keeping(self._streams, held, channel.begin())\n",
-        "            await channel.begin()\n"
-        "            marker = (await self._streams.standing(self._stream)).published_seq\n",
-        f"{PUBLISHING_FAULTS} die_at_any_point and after",
-    ),
-    Mutant(
-        "the fence of a stream",
-        "store/outbox_claims.py",
-        'FENCED = OF_STREAM.where(S.fence == bindparam("under"))',
-        'FENCED = OF_STREAM.where(S.fence >= bindparam("under"))',
-        f"{PUBLISHING} earlier_fence and sqlite",
-    ),
-    Mutant(
         "the fence of a stream, where one statement claims",
         "store/outbox_claims.py",
         "WHERE stream = $1::text AND fence = $2::bigint FOR NO KEY UPDATE",
@@ -1204,20 +1223,6 @@ MUTANTS = [
         "    if marker < standing.published_seq:\n",
         "    if marker < 0:\n",
         f"{PUBLISHING} another_bus and sqlite",
-    ),
-    Mutant(
-        "markers up to the end of the partition",
-        "bus/kafka_markers.py",
-        "        elif (record.offset() or 0) >= end:\n",
-        "        else:\n",
-        f"{ON_KAFKA} anothers_open_transaction",
-    ),
-    Mutant(
-        "a message that the client does not take",
-        "bus/kafka_transactions.py",
-        "            raise Aborting(found) from error\n        else:\n",
-        "            return\n        else:\n",
-        f"{ON_KAFKA} client_refuses",
     ),
     Mutant(
         "a commit whose answer is late is asked for again",

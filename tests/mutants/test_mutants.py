@@ -2,7 +2,7 @@
 
 import pytest
 
-from mutants.catalogue import FIRST, MUTANTS
+from mutants.catalogue import EXACTLY_ONCE, FIRST, MUTANTS
 from mutants.hunt import Fate, Mutant, hunt, mutated
 
 
@@ -22,4 +22,11 @@ def test_mutants_have_names_of_their_own() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FIRST, ids=name_of)
 def test_it_is_noticed_when_this_is_gone(mutant: Mutant) -> None:
+    assert hunt(mutant).fate is Fate.NOTICED
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+@pytest.mark.parametrize("mutant", EXACTLY_ONCE, ids=name_of)
+def test_a_publisher_without_this_is_noticed(mutant: Mutant, kafka_bootstrap: str) -> None:
     assert hunt(mutant).fate is Fate.NOTICED

@@ -20,7 +20,7 @@ AWAY = "SCHEMA_AWAY"
 # For how long a batch of replies may wait for registries, all in all.
 BRIEFLY = 1.0
 # Who has not answered for so long is away.
-SHOWN = BRIEFLY / 2
+SHOWN_AFTER = BRIEFLY / 2
 # For how long one that is away is not asked for the sake of a batch; cached schemas go on working.
 SPARED = 60.0
 TAKEN_AT_ONCE = 200
@@ -77,7 +77,7 @@ class Registries:
         except (TimeoutError, SchemaAway) as away:
             told = str(away) or "it does not answer in time"
             # Who had hardly any time left, or none, has shown nothing by not answering in it.
-            if patience and (isinstance(away, SchemaAway) or clock() - now >= SHOWN):
+            if patience and (isinstance(away, SchemaAway) or clock() - now >= SHOWN_AFTER):
                 self._spare(name, now)
                 log.warning("a schema registry is away; replies that need it are set aside: %s", told)
             raise SchemaAway(told) from away

@@ -193,7 +193,7 @@ def note_sent(connection: Connection, ids: Sequence[str], at: datetime) -> Seque
     reply may have been faster."""
     if not ids:
         return []
-    rows = run_among(connection, UNSENT, ids).all()
+    rows: Sequence[Any] = run_among(connection, UNSENT, ids).all()
     sent = [
         {"id": each, "sent_at": at, "timeout_at": at + timeout_of(timeout), "status": _once_sent(status)}
         for each, _, timeout, status in rows

@@ -1,7 +1,9 @@
 """An outage of ours raises no alarm: what came due in it waits until we had a chance to hear of it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from unittest.mock import ANY
 
 import pytest
 from sqlalchemy import update
@@ -98,9 +100,33 @@ async def test_a_short_restart_is_an_outage_unless_another_is_there(house: Watch
     again = present(house)
     assert (await again.beat()).gap_from == first.seen_at
     assert (await again.beat()).gap_from == first.seen_at, "it goes on"
-    await InstanceRepository(house.database).join(Identity("there", "1", "host", 1, ("watch",), "1"))
-    another = await present(house).beat()
-    assert another.returned_at == (await again.beat()).returned_at, "somebody was there all the time"
+    await another_joins(house)
+    another = present(house)
+    assert await another.beat() is None, "the other may have gone since it was heard of"
+    gone_on = await again.beat()
+    assert await another.beat() == replace(gone_on, seen_at=ANY), "somebody was there all the time"
+
+
+async def another_joins(house: WatchHouse, *roles: str) -> None:
+    who = Identity("there", "1", "host", 1, roles or ("watch",), "1")
+    await InstanceRepository(house.database).join(who)
+
+
+async def test_all_that_were_there_may_have_gone_at_once(house: WatchHouse) -> None:
+    before = await present(house).beat()
+    await another_joins(house)
+    returned = [present(house), present(house)]
+    assert [await each.beat() for each in returned] == [None, None]
+    # Nobody has said anything for too long.
+    last = before.seen_at - timedelta(seconds=11)
+    await seen(house, seen_at=last)
+    assert [(await each.beat()).gap_from for each in returned] == [last, last]
+
+
+async def test_who_takes_no_events_in_was_not_there_for_them(house: WatchHouse) -> None:
+    before = await present(house).beat()
+    await another_joins(house, "web", "engine")
+    assert (await present(house).beat()).gap_from == before.seen_at
 
 
 async def test_whoever_applies_the_rules_alone_may_have_been_away_as_well(database: Database) -> None:

@@ -1031,9 +1031,23 @@ MUTANTS = [
     Mutant(
         "a restart that is over before it is noticed",
         "store/watch_presence.py",
-        "not self._has_come and not self._others(connection, at)",
-        "False",
+        "            returns = not self._others(connection, at)\n",
+        "            returns = False\n",
         f"{OUTAGES} short_restart and sqlite",
+    ),
+    Mutant(
+        "others that were heard of, and have gone since",
+        "store/watch_presence.py",
+        "            if not returns and not self._is_certain(before, at):\n",
+        "            if False:\n",
+        f"{OUTAGES} gone_at_once and sqlite",
+    ),
+    Mutant(
+        "what was due in an absence that is not known yet",
+        "app/watching.py",
+        "        await away()  # before that is known, what was due in our absence looks like any other\n",
+        "",
+        "tests/scenario/test_fires_once_it_is_there.py",
     ),
     Mutant(
         "the rules' own absence, where events come by another's stage",

@@ -36,7 +36,7 @@ from muster.store.watch_starts import ExpectedStarts
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.attendance import Attendance
 from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
-from muster.watch.intake import Intake, TopicIntake, never_away
+from muster.watch.intake import Away, Intake, TopicIntake, never_away
 from muster.watch.ports import Events
 from muster.watch.posting import TopicNames
 from muster.watch.stages import Stage
@@ -130,7 +130,7 @@ async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> Async
             beat = partial(attendance.beat, consumers[0].member)
             await stack.enter_async_context(_looping("presence", beat))
         if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
-            await stack.enter_async_context(_firing(ground, due, metrics))
+            await stack.enter_async_context(_firing(ground, due, metrics, away))
             starts = ExpectedStarts(database, graphs, stages, topics, wanted)
             await stack.enter_async_context(_expecting(ground, starts))
         if _begins(Stage.ALERT, Stage.RULE, stages):
@@ -265,11 +265,14 @@ def _attendance(ground: Ground, stage: Stage) -> Attendance:
 
 
 @asynccontextmanager
-async def _firing(ground: Ground, due: DueExpectations, metrics: WatchMetrics) -> AsyncIterator[None]:
+async def _firing(
+    ground: Ground, due: DueExpectations, metrics: WatchMetrics, away: Away
+) -> AsyncIterator[None]:
     rules = ground.settings.ruleengine
     most, pause = rules.scheduler_poll_limit, rules.scheduler_interval_ms / 1_000
 
     async def fire() -> int:
+        await away()  # before that is known, what was due in our absence looks like any other
         fired = await due.fire(most)
         metrics.fired(fired)
         return fired

@@ -7,11 +7,13 @@ from muster.engine.bus import Member
 from muster.watch.outage import Absence, Backlog, Presence
 
 BEAT_EVERY = 2.0
+LOOK_AGAIN = 0.5
 
 
 class Presences(Protocol):
-    async def beat(self) -> Presence:
-        """Say that events are taken in here; the answer tells since when."""
+    async def beat(self) -> Presence | None:
+        """Say that events are taken in here; the answer tells since when. None: it is not said yet, since
+        nobody can tell whether others were there meanwhile."""
         ...
 
     async def caught_up(self, presence: Presence) -> None:
@@ -28,6 +30,8 @@ class Attendance:
     async def beat(self, member: Member) -> float:
         """Say it once; when to come again. `member` is the one that reads what waits."""
         now = await self._presences.beat()
+        if now is None:
+            return LOOK_AGAIN
         self._absence = now.absence
         self._known.set()
         if self._absence is not None and self._backlog.is_read(self._absence.until, await member.reach()):

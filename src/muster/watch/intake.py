@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
@@ -117,6 +117,10 @@ def _not_ours(read: Event | BadEvent) -> Event | BadEvent:
     return BadEvent((Problem("NOT_ALLOWED", "/sourceSystem", message),))
 
 
+# How long nobody was there, once that is known.
+Away: TypeAlias = Callable[[], Awaitable[Absence | None]]
+
+
 async def never_away() -> Absence | None:
     return None
 
@@ -135,7 +139,7 @@ class TopicIntake:
         limits: Limits,
         observer: IntakeObserver,
         fields: tuple[str, ...] = FIELDS,
-        absence: Callable[[], Awaitable[Absence | None]] = never_away,
+        absence: Away = never_away,
     ) -> None:
         self._events, self._bounds, self._clock, self._limits = events, bounds, clock, limits
         self._observer, self._fields, self._absence = observer, fields, absence

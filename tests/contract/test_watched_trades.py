@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from muster.store.database import Database
+from muster.store.tables import workflow_version
 from muster.store.watch_idle import IdleRuns
 from watch_house import NOON, WatchHouse, event
 from watched_trade import TRADE
@@ -310,3 +312,19 @@ async def test_what_has_fired_does_not_fire_again_with_what_its_run_expects_next
     assert await house.due.fire(100) == 1
     assert (await house.totals())["sys2-verify"] == (1, 1, 2, 0)
     assert (await house.totals())["sys3-ack"] == (1, 0, 1, 0)
+
+
+async def test_what_cannot_be_read_keeps_no_other_miss_waiting(house: WatchHouse) -> None:
+    nodes = [{"key": "x", "eventType": "X", "start": True}, {"key": "y", "eventType": "Y"}]
+    edges = [{"from": "x", "to": "y", "maxLatencySec": 1}]
+    newer = await house.watch({"name": "Newer", "key": "newer", "graph": {"nodes": nodes, "edges": edges}})
+    await house.watch()
+    await house.take(event("X"), event("TRADE_INGEST"))
+    # As another release may have written it.
+    changed = update(workflow_version).where(workflow_version.c.id == newer).values(definition={"graph": 7})
+    await house.database.write(lambda connection: connection.execute(changed))
+    again = WatchHouse(house.database)
+    assert await again.due.fire(1) == 0
+    assert await again.due.fire(1) == 2
+    assert [each["node_key"] for each in await again.alerts()] == ["sys2-verify"]
+    await again.close()

@@ -1015,6 +1015,13 @@ MUTANTS = [
         f"{TRADES} not_fire_again and sqlite",
     ),
     Mutant(
+        "misses behind those of a version that cannot be read",
+        "store/watch_due.py",
+        ", *_not_held(held_back), *self._readable()]",
+        ", *_not_held(held_back)]",
+        f"{TRADES} keeps_no_other and sqlite",
+    ),
+    Mutant(
         "what is due while a backlog is read, and may be among it",
         "watch/outage.py",
         "Held(since, presence.caught_up_at)",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, literal_column, not_, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, literal_column, not_, select
 
 from muster.engine.state import ExecutionStatus
 from muster.model.json import JsonObject
@@ -84,7 +84,8 @@ class DueExpectations:
     def _fire(self, connection: Connection, most: int, wanted: Collection[str]) -> int:
         at = now(connection)
         held_back = self._held_back(connection, at)
-        runs = _locked(connection, and_(PENDING, E.due_at <= at, *_not_held(held_back)), most)
+        chosen = [PENDING, E.due_at <= at, *_not_held(held_back), *self._readable()]
+        runs = _locked(connection, and_(*chosen), most)
         self.graphs.load(connection, {run.version_id for run in runs})
         report = _Report(self, Post(self.topics, wanted), at)
         cancelled = self._cancelled(connection, runs)
@@ -109,6 +110,12 @@ class DueExpectations:
         before = (Stage.INGEST,) if Stage.INGEST in self.stages else (Stage.INGEST, Stage.RULE)
         found = (held(read_presence(connection, stage), at, self.grace) for stage in before)
         return [each for each in found if each is not None]
+
+    def _readable(self) -> Iterator[ColumnElement[bool]]:
+        """But for what is left alone, since its version cannot be read: it would keep all others waiting."""
+        if versions := sorted(self.graphs.unreadable):
+            its = and_(R.id == E.workflow_run_id, R.workflow_version_id.in_(versions))
+            yield not_(exists().where(its))
 
     def _any_will_do(self, run: Run, each: Expectation) -> bool:
         """Whether it is that a run begins at all, under whichever key."""

@@ -62,6 +62,7 @@ class WatchedGraphs:
         self._graphs: dict[int, WatchedGraph] = {}
         # Versions that Muster runs, and watches itself by.
         self._own: dict[int, Concern] = {}
+        self._unreadable: set[int] = set()
 
     def concerned(self, connection: Connection, types: Collection[str]) -> dict[str, list[Concern]]:
         """By type of event."""
@@ -77,7 +78,7 @@ class WatchedGraphs:
         }
 
     def load(self, connection: Connection, version_ids: Iterable[int]) -> None:
-        missing = sorted(set(version_ids) - self._graphs.keys())
+        missing = sorted(set(version_ids) - self._graphs.keys() - self._unreadable)
         if not missing:
             return
         for row in connection.execute(_DEFINITIONS, {"ids": missing}):
@@ -87,7 +88,9 @@ class WatchedGraphs:
                 self._graphs[row.id] = graph
                 if is_own:
                     self._own[row.id] = Concern(row.workflow_id, row.key, row.institute_id, row.id, ())
-            elif not is_own:
+                continue
+            self._unreadable.add(row.id)
+            if not is_own:
                 log.error("version %s cannot be read, so nothing is watched by it", row.id)
 
     def own(self, connection: Connection, events: Iterable[Event]) -> dict[str, Concern]:
@@ -106,6 +109,11 @@ class WatchedGraphs:
 
     def has(self, version_id: int) -> bool:
         return version_id in self._graphs
+
+    @property
+    def unreadable(self) -> Collection[int]:
+        """Versions that were to be loaded, and cannot be read here."""
+        return self._unreadable
 
 
 def _concern(versions: Sequence[Row[Any]]) -> Concern:

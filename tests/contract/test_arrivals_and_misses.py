@@ -3,12 +3,16 @@ counts tell one story."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import UTC, datetime
 
 import pytest
 
+from muster.store.alerts import AlertRepository
 from muster.store.database import Database
+from muster.store.watch_runs import hold
+from muster.watch.alert_book import Act
+from muster.watch.lifecycle import AlertAction
 from watch_house import WatchHouse, event
 
 KEYS = 40
@@ -67,3 +71,29 @@ async def test_whoever_is_first_rows_and_counts_tell_one_story(
     assert {each["status"] for each in late} == {"cleared"}
     # Everything that happened to a run is in its number.
     assert all(run["seq"] >= 2 for run in await here.runs())
+
+
+async def test_who_gives_up_locks_runs_in_the_order_of_events(houses: tuple[WatchHouse, WatchHouse]) -> None:
+    here, _ = houses
+    await here.watch()
+    for key in ("TR3", "TR1", "TR2"):
+        await here.take(event("TRADE_INGEST", key))
+    ids = {run["correlation_key"]: run["id"] for run in await here.runs()}
+    held = await here.database.write(lambda connection: hold(connection, [*ids.values()][::-1]))
+    locks_as_it_reads = here.database.dialect_name == "mariadb"
+    in_order = sorted(ids) if locks_as_it_reads else sorted(ids, key=lambda key: ids[key])
+    assert [run.correlation_key for run in held] == in_order
+
+
+async def test_whoever_resolves_many_locks_runs_in_one_go(
+    houses: tuple[WatchHouse, WatchHouse],
+) -> None:
+    here, _ = houses
+    await here.watch()
+    await here.take(event("TRADE_INGEST", "TR1"), event("TRADE_INGEST", "TR2"), event("SYS2_VERIFIED", "TR2"))
+    await here.due.fire(10)
+    given_up: list[Mapping[int, Collection[str]]] = []
+    book = AlertRepository(here.database, lambda _, missed: given_up.append(missed))
+    await book.act(None, [row["id"] for row in await here.alerts()], Act(AlertAction.RESOLVE, "ann"))
+    [missed] = given_up
+    assert sorted(map(sorted, missed.values())) == [["sys2-verify"], ["sys2-verify", "sys3-ack"]]

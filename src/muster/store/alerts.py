@@ -1,6 +1,6 @@
 """Alerts: listed, and acted on with an audit row for each."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -22,12 +22,13 @@ EXPIRED = "suppression ended"
 OURSELVES = "muster"
 
 
-GiveUp: TypeAlias = Callable[[Connection, Collection[int], str], object]
+# Runs, and at which of their nodes something was missed that nobody counts on any more.
+GiveUp: TypeAlias = Callable[[Connection, Mapping[int, Collection[str]]], object]
 
 
 class AlertRepository:
-    """`watch.alert_book.AlertBook` on a database. `give_up` counts no longer on what was missed at a node of
-    some runs, in the transaction that is open; it locks those runs."""
+    """`watch.alert_book.AlertBook` on a database. `give_up` counts no longer on what was missed at nodes of
+    some runs, in the transaction that is open; it locks those runs, all of them in one order."""
 
     def __init__(self, database: Database, give_up: GiveUp = lambda *_: None) -> None:
         self._database, self._give_up = database, give_up
@@ -64,11 +65,11 @@ class AlertRepository:
             a.workflow_run_id.is_not(None),
             *_of(institute_id),
         )
-        runs: dict[str, set[int]] = {}
+        nodes: dict[int, set[str]] = {}
         for row in connection.execute(missed):
-            runs.setdefault(row.node_key, set()).add(row.workflow_run_id)
-        for node in sorted(runs):
-            self._give_up(connection, runs[node], node)
+            nodes.setdefault(row.workflow_run_id, set()).add(row.node_key)
+        if nodes:
+            self._give_up(connection, nodes)
 
     async def end_suppressions(self, limit: int = 1000) -> int:
         """Open the alerts that were suppressed until now, and say how many."""

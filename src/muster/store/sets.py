@@ -128,6 +128,21 @@ def _last(table: Table, key: Names, order: str, dialect: Dialect) -> str:
     return f"SELECT found.* FROM {postgres.record(table, key, dialect)} CROSS JOIN LATERAL ({one}) AS found"
 
 
+def hold_all(
+    connection: Connection, table: Table, key: str, wanted: Sequence[int], order: Names
+) -> Sequence[Row[Any]]:
+    """The rows that have these keys, locked in the order in which others lock them: where `hold_last` locks,
+    in the order of its keys; else in that of `change_held`."""
+    by = order if connection.dialect.name == "mariadb" else (key,)
+    return connection.execute(_held(table, key, by), {"wanted": sorted(wanted)}).all()
+
+
+@lru_cache(maxsize=64)
+def _held(table: Table, key: str, by: Names) -> Select[Any]:
+    found = select(table).where(table.c[key].in_(bindparam("wanted", expanding=True)))
+    return found.order_by(*(table.c[name] for name in by)).with_for_update()
+
+
 def finds_out(connection: Connection) -> bool:
     """Whether `change_held` finds out by itself that somebody else has changed a row, so that it may have
     been read however long ago. (On MariaDB a row is held from when it was read.)"""

@@ -6,12 +6,11 @@ again.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, exists, literal_column, not_, select
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, literal_column, not_, select
 
 from muster.engine.state import ExecutionStatus
 from muster.model.json import JsonObject
@@ -25,7 +24,7 @@ from muster.store.watch_alerts import write_alerts
 from muster.store.watch_counts import Tally
 from muster.store.watch_kept import KeptRuns
 from muster.store.watch_presence import read_presence
-from muster.store.watch_runs import change_expectations, change_runs, with_expectations
+from muster.store.watch_runs import change_expectations, change_runs, hold, with_expectations
 from muster.store.watch_starts import has_begun, has_begun_by_counts
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.alerts import Step
@@ -58,7 +57,7 @@ class DueExpectations:
     database: Database
     graphs: WatchedGraphs
     owner: str
-    stages: Collection[Stage]
+    stages: Set[Stage]
     topics: TopicNames
     wanted: Callable[[], Collection[str]]
     grace: timedelta
@@ -148,16 +147,13 @@ class DueExpectations:
         report.write(connection)
         return len(report.changed)
 
-    def give_up(
-        self, connection: Connection, run_ids: Collection[int], node: str | None = None
-    ) -> Sequence[Expectation]:
-        """Count no longer on what was missed at a node (None: at any) of these runs, in the transaction that
-        is open: an operator says so."""
+    def give_up(self, connection: Connection, missed: Mapping[int, Collection[str]]) -> Sequence[Expectation]:
+        """Count no longer on what was missed at these nodes of runs, in the transaction that is open: an
+        operator says so."""
         report = _Report(self, Post(self.topics, self.wanted()), now(connection))
-        rows: Sequence[Row[Any]] = connection.execute(_WAITING, {"ids": sorted(run_ids)}).all()
-        for run in with_expectations(connection, rows):
+        for run in hold(connection, missed):
             for each in run.expectations:
-                if _is_missing(each) and node in (None, each.target):
+                if _is_missing(each) and each.target in missed[run.id]:
                     report.abandoned(run, each)
         report.write(connection)
         return report.changed
@@ -165,12 +161,6 @@ class DueExpectations:
 
 _CANCELLED = select(X.id).where(
     X.id.in_(bindparam("ids", expanding=True)), X.status == ExecutionStatus.CANCELLED.value
-)
-_WAITING = (
-    select(workflow_run)
-    .where(R.id.in_(bindparam("ids", expanding=True)))
-    .order_by(R.workflow_version_id, R.correlation_key, R.run_no)
-    .with_for_update()
 )
 
 
@@ -263,6 +253,7 @@ class _Report:
         change_expectations(connection, self.changed, self._owner)
         if Stage.ALERT in self._due.stages:
             write_alerts(connection, self._steps)
-        if Stage.AGGREGATE in self._due.stages:
+        # Who counts without applying the rules reads of this as of everything else, on the topic.
+        if self._due.stages >= {Stage.RULE, Stage.AGGREGATE}:
             self._tally.write(connection)
         add_messages(connection, self._post.messages)

@@ -1,6 +1,6 @@
 """Runs of what is watched, with what they expect: read under their locks, and written for many at once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row
@@ -9,7 +9,7 @@ from muster.model.json import JsonObject
 from muster.model.watching import Expectation, ExpectationStatus, Run, Severity
 from muster.store.database import LookAgain
 from muster.store.dialect import update_rows
-from muster.store.sets import add_new, change_held, hold_last, rows_of
+from muster.store.sets import add_new, change_held, hold_all, hold_last, rows_of
 from muster.store.tables import expectation, workflow_run
 from muster.store.watch_kept import Place
 
@@ -26,6 +26,12 @@ def hold_latest(connection: Connection, places: Sequence[Place]) -> dict[Place, 
     meanwhile, `change_runs` says so: it comes before what is written about it."""
     rows = hold_last(connection, workflow_run, RUN_KEY[:2], places, "run_no")
     return {(run.version_id, run.correlation_key): run for run in with_expectations(connection, rows)}
+
+
+def hold(connection: Connection, run_ids: Collection[int]) -> list[Run]:
+    """These runs, locked."""
+    rows = hold_all(connection, workflow_run, "id", sorted(run_ids), RUN_KEY)
+    return with_expectations(connection, rows)
 
 
 def with_expectations(connection: Connection, rows: Sequence[Row[Any]]) -> list[Run]:

@@ -56,7 +56,7 @@ class WatchHouse:
         topics = TopicNames()
         self.feed = EventFeed(database, self.committers, Rules(graphs), stages, topics, lambda: wanted)
         self.due = DueExpectations(
-            database, graphs, name, stages, topics, lambda: wanted, grace, timedelta(days=7)
+            database, graphs, name, frozenset(stages), topics, lambda: wanted, grace, timedelta(days=7)
         )
 
     async def watch(self, document: dict[str, Any] | None = None) -> int:

@@ -1022,6 +1022,13 @@ MUTANTS = [
         f"{TRADES} keeps_no_other and sqlite",
     ),
     Mutant(
+        "what is given up where others apply the rules, counted once",
+        "store/watch_due.py",
+        "        if self._due.stages >= {Stage.RULE, Stage.AGGREGATE}:\n",
+        "        if Stage.AGGREGATE in self._due.stages:\n",
+        "tests/contract/test_counted_elsewhere.py counted_once and sqlite",
+    ),
+    Mutant(
         "what is due while a backlog is read, and may be among it",
         "watch/outage.py",
         "Held(since, presence.caught_up_at)",

@@ -1,17 +1,22 @@
 """What people see of watching, and do about it."""
 
+from collections.abc import Collection, Mapping
 from datetime import timedelta
+
+from sqlalchemy import Connection
 
 from muster.api.watch_parts import Watched
 from muster.app.ground import Ground
 from muster.app.settings import Settings
-from muster.app.watching import topic_names
+from muster.app.watching import read_since, stages_of, topic_names, wanted_topics
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.store.aggregates import AggregateRepository
 from muster.store.alerts import AlertRepository, GiveUp
 from muster.store.boards import BoardRepository
+from muster.store.bus_leases import subscribed_topics
 from muster.store.database import Database
+from muster.store.dialect import now
 from muster.store.incidents import IncidentRepository
 from muster.store.items import ItemRepository
 from muster.store.replaying import HistoryRepository
@@ -23,7 +28,6 @@ from muster.watch.backtest import Backtest
 from muster.watch.boards import Wallboard
 from muster.watch.items import Items
 from muster.watch.library import WatchedLibrary
-from muster.watch.stages import Stage
 
 
 def watched_parts(ground: Ground, give_up: GiveUp) -> Watched:
@@ -50,11 +54,21 @@ def backtest(database: Database, ids: Ids, clock: Clock) -> Backtest:
 
 def giving_up(database: Database, settings: Settings) -> GiveUp:
     """How what was missed is counted on no longer, beside a server."""
-    topics = topic_names(settings)
-    wanted = (topics.evaluated,) if settings.kafka.bootstrap_servers else ()
-    stages = {Stage(name) for name in settings.watch.stages}
     none = timedelta(0)
-    due = DueExpectations(
-        database, WatchedGraphs(), settings.instance_id, stages, topics, lambda: wanted, none, none
-    )
-    return due.give_up
+
+    def give_up(connection: Connection, missed: Mapping[int, Collection[str]]) -> object:
+        since = read_since(settings, now(connection))
+        wanted = wanted_topics(settings, subscribed_topics(connection, since))
+        due = DueExpectations(
+            database,
+            WatchedGraphs(),
+            settings.instance_id,
+            stages_of(settings),
+            topic_names(settings),
+            lambda: wanted,
+            none,
+            none,
+        )
+        return due.give_up(connection, missed)
+
+    return give_up

@@ -1,10 +1,10 @@
 """Watching, put together: how events come in, and what lets misses fire."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Set
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from muster.app.bus import TROUBLE
@@ -63,16 +63,13 @@ class Watching:
 async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> AsyncIterator[Watching]:
     """Take events in, and watch until the end of the block if this instance has the role `watch`."""
     settings, database = ground.settings, ground.database
-    topics, stages = topic_names(settings), {Stage(name) for name in settings.watch.stages}
+    topics, stages = topic_names(settings), stages_of(settings)
     metrics, graphs = WatchMetrics(ground.registry), WatchedGraphs()
 
     subscribed: set[str] = set()
 
     def wanted() -> Collection[str]:
-        """On Kafka anybody may read along; on the embedded bus it is known who does."""
-        if settings.kafka.bootstrap_servers:
-            return _own_topics(topics)
-        return {*_handed_on(stages, topics), *subscribed}
+        return wanted_topics(settings, subscribed)
 
     async with AsyncExitStack() as stack:
         committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
@@ -170,15 +167,36 @@ def _begins(stage: Stage, before: Stage, stages: Collection[Stage]) -> bool:
     return stage in stages and before not in stages
 
 
+def wanted_topics(settings: Settings, subscribed: Collection[str]) -> Collection[str]:
+    """The topics that messages are published on. On Kafka anybody may read along; on the embedded bus it is
+    known who does."""
+    topics = topic_names(settings)
+    if settings.kafka.bootstrap_servers:
+        return _own_topics(topics)
+    return {*_handed_on(stages_of(settings), topics), *subscribed}
+
+
+def stages_of(settings: Settings) -> Set[Stage]:
+    return {Stage(name) for name in settings.watch.stages}
+
+
 def _handed_on(stages: Collection[Stage], topics: TopicNames) -> Iterator[str]:
-    """The topics by which what these stages do reaches those that run elsewhere."""
+    """The topics by which what these stages do reaches those that run elsewhere. Whoever resolves an alert
+    tells those who count, whatever it runs itself."""
     for topic, stage, after in (
         (topics.normalized, Stage.INGEST, Stage.RULE),
-        (topics.evaluated, Stage.RULE, Stage.AGGREGATE),
         (topics.triggered, Stage.RULE, Stage.ALERT),
     ):
         if stage in stages and after not in stages:
             yield topic
+    if not {Stage.RULE, Stage.AGGREGATE} <= set(stages):
+        yield topics.evaluated
+
+
+def read_since(settings: Settings, at: datetime) -> datetime:
+    """Since when a group of the embedded bus was seen that counts as a reader: for so long its messages are
+    kept for it."""
+    return at - timedelta(days=settings.bus.retention_days)
 
 
 @asynccontextmanager
@@ -186,7 +204,8 @@ async def _noticing(ground: Ground, subscribed: set[str]) -> AsyncIterator[None]
     """Know which topics of the embedded bus somebody reads, until the end of the block."""
 
     async def look() -> float:
-        found = await ground.database.read(subscribed_topics, single=True)
+        since = read_since(ground.settings, ground.clock.now())
+        found = await ground.database.read(partial(subscribed_topics, since=since), single=True)
         subscribed.clear()
         subscribed.update(found & set(_own_topics(topic_names(ground.settings))))
         return LOOK_AGAIN

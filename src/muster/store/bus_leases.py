@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, delete, func, literal, select, union_all
 
 from muster.engine.bus import Place, Reach
-from muster.store.bus_log import KEY, PARTITIONS, heads
+from muster.store.bus_log import KEY, NOBODY, PARTITIONS, heads
 from muster.store.dialect import insert_new, now, update_rows, upsert, utc_now
 from muster.store.tables import bus_member, bus_position
 
@@ -238,6 +238,8 @@ def leave(connection: Connection, claimant: Claimant) -> None:
     connection.execute(delete(bus_member).where(B.group_id == claimant.group, B.member == claimant.owner))
 
 
-def subscribed_topics(connection: Connection) -> set[str]:
-    """The topics that somebody reads now. A single statement."""
-    return set(connection.scalars(select(B.topic).where(B.lease_until > utc_now()).distinct()))
+def subscribed_topics(connection: Connection, since: datetime) -> set[str]:
+    """The topics that a group reads which was seen since then: one that is away for a while comes back for
+    what was published meanwhile. A single statement."""
+    seen = select(P.topic).where(P.group_id != NOBODY, P.updated_at > since)
+    return set(connection.scalars(seen.distinct()))

@@ -1,6 +1,7 @@
 """Runs are kept at hand between the events of a key: whoever else changes them, nobody goes by what was."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -11,7 +12,7 @@ from muster.model.watching import Event, Run
 from muster.store.database import Database, LookAgain
 from muster.store.sets import change_held, finds_out
 from muster.store.tables import workflow_run
-from muster.store.watch_kept import BATCHES_WITHOUT, KeptRuns
+from muster.store.watch_kept import BATCHES_WITHOUT, KeptRuns, Place
 from watch_house import NOON, WatchHouse, event
 
 KEYS = [f"TR{n}" for n in range(60)]
@@ -118,6 +119,29 @@ def test_who_takes_a_run_has_it_alone() -> None:
     assert found.correlation_key == "b"
     assert kept.take([(1, "b")]) == {}
     kept.forget([a_run("c")])
+    assert kept.take([(1, "c")]) == {}
+
+
+class Fading(OrderedDict[Place, Run]):
+    """Whatever is looked for has gone by the next statement: another thread has made room."""
+
+    def __contains__(self, place: object) -> bool:
+        found = super().__contains__(place)
+        self.clear()
+        return found
+
+    def __len__(self) -> int:
+        found = super().__len__()
+        self.clear()
+        return found
+
+
+def test_a_run_that_goes_while_it_is_looked_for_is_not_there() -> None:
+    """As on SQLite, where runs are taken in one thread and given back in another."""
+    kept = KeptRuns(most=0)
+    kept._runs = Fading({(1, "a"): a_run("a"), (1, "b"): a_run("b")})
+    assert kept.take([(1, "a"), (1, "b")]).keys() == {(1, "a"), (1, "b")}
+    kept.give_back([a_run("c")])
     assert kept.take([(1, "c")]) == {}
 
 

@@ -8,6 +8,7 @@ whose run is over, another may have begun.
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextlib import suppress
 
 from muster.model.watching import Run
 
@@ -19,7 +20,9 @@ BATCHES_WITHOUT = 50
 
 
 class KeptRuns:
-    """The runs of one process. Who takes one has it alone, and gives it back once it is written."""
+    """The runs of one process. Who takes one has it alone, and gives it back once it is written. On SQLite
+    they are taken in one thread and given back in another: whatever is looked at here may be gone by the
+    next statement."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
@@ -30,8 +33,8 @@ class KeptRuns:
         if self._without:
             self._without -= 1
             return {}
-        held = self._runs
-        return {place: held.pop(place) for place in set(places) if place in held}
+        taken = {place: self._runs.pop(place, None) for place in set(places)}
+        return {place: run for place, run in taken.items() if run is not None}
 
     def give_back(self, runs: Iterable[Run]) -> None:
         """These were written, and are as they were committed."""
@@ -40,8 +43,9 @@ class KeptRuns:
         for run in runs:
             if run.finished_at is None:
                 self._runs[run.version_id, run.correlation_key] = run
-        while len(self._runs) > self._most:
-            self._runs.popitem(last=False)
+        with suppress(KeyError):  # there are none left
+            while len(self._runs) > self._most:
+                self._runs.popitem(last=False)
 
     def forget(self, runs: Iterable[Run]) -> None:
         """Somebody else in this process has changed these."""

@@ -9,11 +9,13 @@ from sqlalchemy import select, update
 
 from muster.model.access import Caller, How, Role
 from muster.model.stored import Page
-from muster.model.watching import AlertState, Severity
+from muster.model.watching import AlertReason, AlertState, Severity, Trigger
 from muster.store.alerts import AlertRepository
 from muster.store.database import Database
 from muster.store.tables import alert, audit_log
+from muster.store.watch_alerts import write_alerts
 from muster.watch.alert_book import Act, Alerts, WantedAlerts
+from muster.watch.alerts import Settled
 from muster.watch.lifecycle import AlertAction, Illegal
 from watch_house import NOON, WatchHouse, event
 
@@ -237,6 +239,41 @@ async def test_an_alert_that_opens_again_is_about_the_run_that_opened_it(
     assert (alert["state"], alert["workflow_run_id"]) == ("open", last["id"])
     await alerts.act(alert["id"], Act(AlertAction.RESOLVE, "ann", "no more"), OPERATOR)
     assert [each["abandoned_at"] is not None for each in await house.expectations()][-1]
+
+
+async def test_what_an_alert_does_by_itself_has_an_audit_row_each_with_its_time(
+    house: WatchHouse, alerts: Alerts
+) -> None:
+    await house.watch(TWO_STEPS)
+    await house.take(event("A", "k1"), event("A", "k2"))
+    await house.due.fire(10)
+    first, second = await house.alerts()
+    await alerts.act(first["id"], Act(AlertAction.ACK, "ann"), OPERATOR)
+    later = datetime.now(UTC) + timedelta(days=1)
+    await alerts.act(second["id"], Act(AlertAction.SUPPRESS, "ann", "", later), OPERATOR)
+    came = [NOON + timedelta(hours=1), NOON + timedelta(hours=2)]
+    await house.take(event("B", "k1", came[0]), event("B", "k2", came[1]))
+    resolved = [(row["state"], row["suppressed_until"]) for row in await house.alerts()]
+    assert resolved == [("resolved", None), ("resolved", None)]
+    told = {row.entity_id: row for row in (await audit(house.database))[2:]}
+    assert [told[str(each["id"])].created_at for each in (first, second)] == came
+    await house.take(event("A", "k1", NOON + timedelta(days=1)))
+    await house.due.fire(10)
+    again = (await house.alerts())[0]
+    assert (again["state"], again["acked_by"]) == ("open", None)
+    last = (await audit(house.database))[-1]
+    assert (last.entity_id, last.action, last.actor) == (str(first["id"]), "reopen", "muster")
+    assert last.details == {"from": "resolved", "to": "open", "reason": "triggered once more"}
+    assert last.created_at == again["last_triggered_at"]
+
+
+async def test_an_alert_that_is_new_and_over_at_once_has_its_audit_row(house: WatchHouse) -> None:
+    await house.watch(TWO_STEPS)
+    trigger = Trigger(1, None, "b", "k", "", "", Severity.AMBER, AlertReason.EXPECTED_MISSED, NOON)
+    steps = {trigger.dedupe_key: [trigger, Settled(trigger.dedupe_key, NOON + timedelta(minutes=1))]}
+    await house.database.write(lambda connection: write_alerts(connection, steps))
+    [row] = await audit(house.database)
+    assert (row.action, row.created_at) == ("resolve", NOON + timedelta(minutes=1))
 
 
 TWO_STEPS = {

@@ -14,12 +14,12 @@ from muster.store.dialect import now as database_now
 from muster.store.paging import read_page
 from muster.store.tables import alert, workflow, workflow_version
 from muster.store.types import time_text
+from muster.store.watch_alerts import BY_ITSELF
 from muster.watch.alert_book import Act, Acted, Alert, WantedAlerts
+from muster.watch.alerts import OVER
 from muster.watch.lifecycle import LEADS_TO, AlertAction, Illegal, after
 
 a = alert.c
-EXPIRED = "suppression ended"
-OURSELVES = "muster"
 
 
 # Runs, and at which of their nodes something was missed that nobody counts on any more.
@@ -85,7 +85,7 @@ class AlertRepository:
             )
             rows = connection.execute(over).all()
             if rows:
-                act = Act(AlertAction.REOPEN, OURSELVES, EXPIRED)
+                act = Act(AlertAction.REOPEN, BY_ITSELF, OVER)
                 _change(connection, [row.id for row in rows], act, now)
                 add_audits(connection, [_audit(row, act) for row in rows], now)
             return len(rows)

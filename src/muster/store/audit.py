@@ -19,6 +19,11 @@ def add_audit(connection: Connection, entry: AuditEntry, now: datetime) -> None:
 
 
 def add_audits(connection: Connection, entries: Sequence[AuditEntry], now: datetime) -> None:
+    add_audits_at(connection, [(entry, now) for entry in entries])
+
+
+def add_audits_at(connection: Connection, entries: Sequence[tuple[AuditEntry, datetime]]) -> None:
+    """The same, each with the time at which it was done."""
     rows = [
         {
             "entity_type": entry.entity_type,
@@ -27,9 +32,9 @@ def add_audits(connection: Connection, entries: Sequence[AuditEntry], now: datet
             "actor": entry.actor,
             "details": entry.details,
             "institute_id": entry.institute_id,
-            "created_at": now,
+            "created_at": at,
         }
-        for entry in entries
+        for entry, at in entries
     ]
     insert_rows(connection, audit_log, rows)
 

@@ -1,19 +1,19 @@
 """Alerts that are triggered, and those that resolve by themselves: many at once, each under its lock."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row
 
 from muster.model.stored import AuditEntry
 from muster.model.watching import AlertReason, AlertState, Severity, Trigger
-from muster.store.audit import add_audits
+from muster.store.audit import add_audits_at
 from muster.store.database import LookAgain
 from muster.store.dialect import lock_rows, update_rows
 from muster.store.sets import add_new, rows_of
 from muster.store.tables import alert
-from muster.watch.alerts import Standing, Step, after
+from muster.watch.alerts import Move, Standing, Step, after
+from muster.watch.lifecycle import AlertAction
 
 BY_ITSELF = "muster"
 RUN_COLUMNS = ("workflow_run_id", "group_dim_hash")
@@ -26,13 +26,16 @@ def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) ->
     locked = lock_rows(connection, alert, "dedupe_key", list(steps), ("id",))
     rows = rows_of(connection, alert, "id", [row.id for row in locked], "true")
     there = {row.dedupe_key: row for row in rows}
-    new, changed, audits = [], [], []
+    new, changed = [], []
+    moved: dict[str, Sequence[Move]] = {}
     for key in sorted(steps):
         row = there.get(key)
         before = None if row is None else _standing(row)
         now = after(before, steps[key])
         if now is None or now == before:
             continue
+        if now.moves:
+            moved[key] = now.moves
         triggers = [step for step in steps[key] if isinstance(step, Trigger)]
         if row is None:
             new.append(_row(triggers[0], now))
@@ -42,12 +45,10 @@ def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) ->
             changed.append(
                 {"id": row.id, **kept, **of_run, **_values(now), "incident_id": _incident(row, triggers)}
             )
-            audits += [_audit(row, state) for state in now.resolved_from]
     if new and not add_new(connection, alert, new, ("dedupe_key",)):
         raise LookAgain("another has opened the same alert")
     update_rows(connection, alert, changed, ("id",))
-    if audits:
-        add_audits(connection, audits, _latest(steps))
+    _note(connection, moved)
 
 
 def _standing(row: Row[Any]) -> Standing:
@@ -60,6 +61,7 @@ def _standing(row: Row[Any]) -> Standing:
         row.last_triggered_at,
         row.suppressed_until,
         row.resolved_at,
+        row.acked_by,
     )
 
 
@@ -70,6 +72,7 @@ def _values(standing: Standing) -> dict[str, object]:
         "state": standing.state.value,
         "count": standing.count,
         "last_triggered_at": standing.last_triggered_at,
+        "acked_by": standing.acked_by,
         "suppressed_until": standing.suppressed_until,
         "resolved_at": standing.resolved_at,
     }
@@ -99,14 +102,17 @@ def _incident(row: Row[Any], triggers: Sequence[Trigger]) -> int | None:
     return None if again else row.incident_id
 
 
-def _audit(row: Row[Any], state: AlertState) -> AuditEntry:
-    details = {
-        "from": state.value,
-        "to": AlertState.RESOLVED.value,
-        "reason": "what was missed has come",
-    }
-    return AuditEntry("alert", str(row.id), "resolve", BY_ITSELF, row.institute_id, {**details})
+def _note(connection: Connection, moved: Mapping[str, Sequence[Move]]) -> None:
+    """What alerts did by themselves, each at its time."""
+    if not moved:
+        return
+    rows = lock_rows(connection, alert, "dedupe_key", list(moved), ("id", "dedupe_key", "institute_id"))
+    add_audits_at(
+        connection, [(_audit(row, each), each.at) for row in rows for each in moved[row.dedupe_key]]
+    )
 
 
-def _latest(steps: Mapping[str, Sequence[Step]]) -> datetime:
-    return max(step.at for each in steps.values() for step in each)
+def _audit(row: Row[Any], move: Move) -> AuditEntry:
+    action = AlertAction.RESOLVE if move.after is AlertState.RESOLVED else AlertAction.REOPEN
+    details = {"from": move.before.value, "to": move.after.value, "reason": move.reason}
+    return AuditEntry("alert", str(row.id), action.value, BY_ITSELF, row.institute_id, {**details})

@@ -17,11 +17,25 @@ class Settled:
 
 
 Step: TypeAlias = Trigger | Settled
+# Why an alert does something by itself.
+COME = "what was missed has come"
+AGAIN = "triggered once more"
+OVER = "suppression ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """That an alert went from a state to another by itself, and why."""
+
+    before: AlertState
+    after: AlertState
+    at: datetime
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An alert as it stands. `resolved_from`: the states from which it has resolved by itself on the way."""
+    """An alert as it stands. `moves`: what it did by itself on the way."""
 
     severity: Severity
     reason: AlertReason
@@ -31,7 +45,8 @@ class Standing:
     last_triggered_at: datetime
     suppressed_until: datetime | None = None
     resolved_at: datetime | None = None
-    resolved_from: tuple[AlertState, ...] = ()
+    acked_by: str | None = None
+    moves: tuple[Move, ...] = ()
 
 
 def after(standing: Standing | None, steps: Iterable[Step]) -> Standing | None:
@@ -47,17 +62,26 @@ def after(standing: Standing | None, steps: Iterable[Step]) -> Standing | None:
 def _triggered(standing: Standing | None, trigger: Trigger) -> Standing:
     if standing is None:
         return Standing(trigger.severity, trigger.reason, AlertState.OPEN, 1, trigger.at, trigger.at)
-    again = standing.state is AlertState.RESOLVED or _is_over(standing, trigger.at)
-    return replace(
+    counted = replace(
         standing,
         severity=worst(standing.severity, trigger.severity),
         reason=_about(standing, trigger),
-        state=AlertState.OPEN if again else standing.state,
         count=standing.count + 1,
         last_triggered_at=max(standing.last_triggered_at, trigger.at),
-        suppressed_until=None if again else standing.suppressed_until,
-        resolved_at=None if again else standing.resolved_at,
     )
+    if standing.state is AlertState.RESOLVED:
+        return _opened(counted, trigger.at, AGAIN)
+    return _opened(counted, trigger.at, OVER) if _is_over(standing, trigger.at) else counted
+
+
+def _opened(standing: Standing, at: datetime, reason: str) -> Standing:
+    """Opened by itself: nobody has acknowledged what it is about now."""
+    opened = _moved(standing, AlertState.OPEN, at, reason)
+    return replace(opened, acked_by=None, suppressed_until=None, resolved_at=None)
+
+
+def _moved(standing: Standing, to: AlertState, at: datetime, reason: str) -> Standing:
+    return replace(standing, state=to, moves=(*standing.moves, Move(standing.state, to, at, reason)))
 
 
 def _about(standing: Standing, trigger: Trigger) -> AlertReason:
@@ -77,9 +101,5 @@ def _settled(standing: Standing, settled: Settled) -> Standing:
     """What is about a miss and nothing else resolves by itself."""
     if standing.state is AlertState.RESOLVED or standing.reason is not AlertReason.EXPECTED_MISSED:
         return standing
-    return replace(
-        standing,
-        state=AlertState.RESOLVED,
-        resolved_at=settled.at,
-        resolved_from=(*standing.resolved_from, standing.state),
-    )
+    resolved = _moved(standing, AlertState.RESOLVED, settled.at, COME)
+    return replace(resolved, resolved_at=settled.at, suppressed_until=None)

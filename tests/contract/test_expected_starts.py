@@ -6,10 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import Connection, update
 
 from muster.store.database import Database
-from muster.store.tables import expected_start, outbox_message
+from muster.store.tables import (
+    event_occurrence,
+    expectation,
+    expected_start,
+    outbox_message,
+    workflow_run,
+)
 from muster.store.watch_starts import ExpectedStarts
 from muster.watch.stage_messages import read_evaluated
 from muster.watch.stages import Stage
@@ -73,6 +79,53 @@ async def test_one_that_has_begun_is_not_expected(house: WatchHouse) -> None:
     await house.take(event("FILE_CAME", f"in-{six.date()}", six - timedelta(minutes=5)))
     assert await starts.open(10) == 1
     assert [each["to_node_key"] for each in await house.expectations()] == ["read"]
+
+
+async def on_the_next_day(house: WatchHouse, starts: ExpectedStarts, six: datetime) -> None:
+    """All that is there is a day older, and six has come once more."""
+    day, e, r = timedelta(days=1), expectation.c, workflow_run.c
+    rows = {each["id"]: each for each in await house.expectations()}
+    runs = {each["id"]: each for each in await house.runs()}
+
+    def work(connection: Connection) -> None:
+        for number, row in rows.items():
+            older = {"due_at": row["due_at"] - day, "created_at": row["created_at"] - day}
+            connection.execute(update(expectation).where(e.id == number).values(older))
+        for number, row in runs.items():
+            older = {"started_at": row["started_at"] - day}
+            connection.execute(update(workflow_run).where(r.id == number).values(older))
+        connection.execute(update(event_occurrence).values(received_at=six - day))
+        connection.execute(update(expected_start).values(next_at=six))
+
+    await house.database.write(work)
+    assert await starts.open(10) == 1
+
+
+async def test_a_start_that_was_missed_hides_none_that_is_missed_after_it(house: WatchHouse) -> None:
+    await house.watch(document(key="the-file"))
+    starts, six = await six_has_come(house)
+    assert await starts.open(10) == 1
+    assert await house.due.fire(10) == 1
+    await on_the_next_day(house, starts, six)
+    assert await house.due.fire(10) == 1
+    assert (await house.totals())["file"] == (2, 0, 2, 0)
+    [alert] = await house.alerts()
+    assert (alert["count"], alert["state"]) == (2, "open")
+    # One of the two comes, and then the other.
+    for left in ("open", "resolved"):
+        await house.take(event("FILE_CAME", "the-file", datetime.now(UTC), group=None))
+        assert [each["state"] for each in await house.alerts()] == [left]
+
+
+async def test_one_whose_run_is_not_over_is_expected_once_more(house: WatchHouse) -> None:
+    await house.watch(document(key="the-file"))
+    starts, six = await six_has_come(house)
+    await house.take(event("FILE_CAME", "the-file", six, group=None))
+    assert await starts.open(10) == 1
+    assert [each["to_node_key"] for each in await house.expectations()] == ["read"]
+    await on_the_next_day(house, starts, six)
+    assert [each["to_node_key"] for each in await house.expectations()] == ["read", "file"]
+    assert len(await house.runs()) == 1
 
 
 @pytest.mark.parametrize("how", ["comes", "missed", "begins elsewhere"])

@@ -3,11 +3,12 @@ looks."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, or_, select, update
 
-from muster.model.watching import Run
+from muster.model.watching import Expectation, Run
 from muster.model.workflow import WorkflowKind, WorkflowStatus
 from muster.store.database import Database
 from muster.store.dialect import insert_new, now
@@ -24,12 +25,12 @@ from muster.store.tables import (
 from muster.store.watch_counts import Tally, minute_of
 from muster.store.watch_ids import reserve
 from muster.store.watch_rules import EXPECTATION_IDS, GROUP_KEY, RUN_IDS
-from muster.store.watch_runs import add_expectations, add_runs, hold_latest
+from muster.store.watch_runs import add_expectations, add_runs, change_runs, hold_latest
 from muster.store.watched_graphs import WatchedGraphs
 from muster.watch.messages import expected_evaluated
 from muster.watch.posting import Post, TopicNames
 from muster.watch.stages import Stage
-from muster.watch.starts import Occurrence, expected_run, next_start, occurrence
+from muster.watch.starts import Occurrence, expected_of, expected_run, next_start, occurrence
 
 A = stage_aggregate.c
 G = stage_group.c
@@ -121,8 +122,11 @@ class ExpectedStarts:
         self, connection: Connection, version_id: int, node: str, when: Occurrence, told: "_Told"
     ) -> None:
         last = hold_latest(connection, [(version_id, when.key)]).get((version_id, when.key))
-        if last is not None and (last.finished_at is None or last.started_at >= when.since):
+        if last is not None and (last.started_at >= when.since or _came(connection, last, node, when.since)):
             return  # it has begun already
+        if last is not None and last.finished_at is None:
+            self._begin_once_more(connection, last, node, when, told)
+            return
         tenant = connection.scalar(
             select(W.institute_id)
             .join_from(workflow_version, workflow, W.id == V.workflow_id)
@@ -147,7 +151,19 @@ class ExpectedStarts:
             "created_at": run.updated_at,
         }
         insert_new(connection, stage_group, [group], GROUP_KEY)
-        told.expected(run)
+        told.expected(run, run.expectations[0])
+
+    def _begin_once_more(
+        self, connection: Connection, run: Run, node: str, when: Occurrence, told: "_Told"
+    ) -> None:
+        """Where the run of the time before is not over, or has never begun, the next event of its key is
+        still that run's."""
+        at = now(connection)
+        start = expected_of(run.id, reserve(connection, EXPECTATION_IDS, 1) - 1, node, when, at)
+        run.updated_at = max(run.updated_at, at)
+        change_runs(connection, [run])
+        add_expectations(connection, [start])
+        told.expected(run, start)
 
 
 @dataclass(slots=True)
@@ -157,14 +173,20 @@ class _Told:
     post: Post
     tally: Tally = field(default_factory=Tally)
 
-    def expected(self, run: Run) -> None:
-        [start], at = run.expectations, run.updated_at
+    def expected(self, run: Run, start: Expectation) -> None:
+        at = start.created_at
         self.tally.add(run.version_id, run.group_hash, start.target, at, in_flight={start.target: 1})
         evaluated = self.post.topics.evaluated
         if self.post.wants(evaluated):
             message = expected_evaluated(run, start, at)
             named = (run.institute_id, "expected", start.id)
             self.post.add(evaluated, run.correlation_key, message, *named)
+
+
+def _came(connection: Connection, run: Run, node: str, since: datetime) -> bool:
+    """Whether an event of the node has come to a run since then."""
+    its = (T.workflow_run_id == run.id, T.node_key == node, T.received_at >= since)
+    return bool(connection.scalar(select(exists().where(*its))))
 
 
 def has_begun(connection: Connection, run: Run, node: str) -> bool:

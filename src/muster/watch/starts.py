@@ -60,17 +60,20 @@ def expected_run(
         started_at=when.since,
         updated_at=at,
     )
-    run.expectations.append(
-        Expectation(
-            id=expectation_id,
-            run_id=run_id,
-            source="",
-            target=node,
-            due_at=when.due_at,
-            severity=Severity.AMBER,
-            optional=False,
-            created_at=at,
-            origin_id=expectation_id,
-        )
-    )
+    run.expectations.append(expected_of(run_id, expectation_id, node, when, at))
     return run
+
+
+def expected_of(run_id: int, expectation_id: int, node: str, when: Occurrence, at: datetime) -> Expectation:
+    """That a run begins, or does so once more."""
+    return Expectation(
+        id=expectation_id,
+        run_id=run_id,
+        source="",
+        target=node,
+        due_at=when.due_at,
+        severity=Severity.AMBER,
+        optional=False,
+        created_at=at,
+        origin_id=expectation_id,
+    )

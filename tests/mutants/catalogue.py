@@ -1029,6 +1029,13 @@ MUTANTS = [
         "tests/contract/test_counted_elsewhere.py counted_once and sqlite",
     ),
     Mutant(
+        "what comes while it is counted again, and counts as received long ago",
+        "store/dialect.py",
+        '    if connection.dialect.name != "sqlite":\n        connection.exec_driver_sql("SET TRANSACTION',
+        '    if False:\n        connection.exec_driver_sql("SET TRANSACTION',
+        "tests/contract/test_recounting.py comes_meanwhile and postgres",
+    ),
+    Mutant(
         "what is due while a backlog is read, and may be among it",
         "watch/outage.py",
         "Held(since, presence.caught_up_at)",

@@ -262,6 +262,13 @@ def update_rows(connection: Connection, table: Table, rows: Rows, key: Sequence[
         row_texts.update(connection, table, names, rows, tuple(key))
 
 
+def see_one_moment(connection: Connection) -> None:
+    """Said first in a transaction: all that it reads is as it was at one moment, whatever is committed
+    meanwhile. (SQLite has it so.)"""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
+
 def lock_rows(
     connection: Connection, table: Table, key: str, wanted: Sequence[str], columns: Sequence[str]
 ) -> Sequence[Row[Any]]:

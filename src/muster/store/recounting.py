@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, Select, Table, literal_column, select, u
 
 from muster.store.database import Database
 from muster.store.dialect import now as database_now
+from muster.store.dialect import see_one_moment
 from muster.store.sets import add_up
 from muster.store.stage_counts import COUNTS, SERIES, TABLES
 from muster.store.tables import event_occurrence, expectation, workflow_run
@@ -54,21 +55,9 @@ class Recounting:
         self._database = database
 
     async def verify(self) -> Verdict:
-        """Hold every bucket against the events and expectations that it counts."""
-        until = bucket(await self._database.read(database_now) - SETTLED)
-        happened = await self._happened(until)
-        counted, tail = await self._database.read(lambda connection: _counted(connection, until))
-        # Asked last: what has gone while this counted is not missed.
-        since = await self._database.read(horizon_of)
-        found: list[Difference] = []
-        for grain in Grain:
-            expected = _added(happened, tail if grain is not Grain.MINUTE else {}, grain)
-            cells = expected.keys() | counted[grain].keys()
-            for cell in sorted(cell for cell in cells if since is None or cell[3] >= since):
-                is_, was = counted[grain].get(cell, NOTHING), expected.get(cell, NOTHING)
-                if is_ != was:
-                    found.append(Difference(grain, cell, is_, was))
-        return Verdict(until, since, sum(map(len, counted.values())), found)
+        """Hold every bucket against the events and expectations that it counts, all as of one moment: of what
+        comes meanwhile some may count as received long ago."""
+        return await self._database.read(_verify)
 
     async def repair(self, differences: Sequence[Difference]) -> None:
         """Add what is missing and take away what is too much: what comes meanwhile is counted as ever."""
@@ -78,25 +67,43 @@ class Recounting:
                 part = rows[start : start + CHUNK]
                 await self._database.write(partial(add_up, table=TABLES[grain], rows=part, key=KEY))
 
-    async def _happened(self, until: datetime) -> Cells:
-        tally = Tally()
-        for table, note in ((event_occurrence, _note_event), (expectation, _note_expectation)):
-            last = 0
-            while rows := await self._chunk(table, last):
-                for row in rows:
-                    note(tally, row, until)
-                last = rows[-1].id
-        return {cell: tuple(counts) for cell, counts in tally.cells.items() if any(counts)}
 
-    async def _chunk(self, table: Table, after: int) -> Sequence[Row[Any]]:
-        chosen = (
-            select(table, r.workflow_version_id, r.group_dim_hash)
-            .join(workflow_run, r.id == table.c.workflow_run_id)
-            .where(table.c.id > after)
-            .order_by(table.c.id)
-            .limit(CHUNK)
-        )
-        return await self._database.read(lambda connection: connection.execute(chosen).all())
+def _verify(connection: Connection) -> Verdict:
+    see_one_moment(connection)
+    until = bucket(database_now(connection) - SETTLED)
+    happened, since = _happened(connection, until), horizon_of(connection)
+    counted, tail = _counted(connection, until)
+    found: list[Difference] = []
+    for grain in Grain:
+        expected = _added(happened, tail if grain is not Grain.MINUTE else {}, grain)
+        cells = expected.keys() | counted[grain].keys()
+        for cell in sorted(cell for cell in cells if since is None or cell[3] >= since):
+            is_, was = counted[grain].get(cell, NOTHING), expected.get(cell, NOTHING)
+            if is_ != was:
+                found.append(Difference(grain, cell, is_, was))
+    return Verdict(until, since, sum(map(len, counted.values())), found)
+
+
+def _happened(connection: Connection, until: datetime) -> Cells:
+    tally = Tally()
+    for table, note in ((event_occurrence, _note_event), (expectation, _note_expectation)):
+        last = 0
+        while rows := _chunk(connection, table, last):
+            for row in rows:
+                note(tally, row, until)
+            last = rows[-1].id
+    return {cell: tuple(counts) for cell, counts in tally.cells.items() if any(counts)}
+
+
+def _chunk(connection: Connection, table: Table, after: int) -> Sequence[Row[Any]]:
+    chosen = (
+        select(table, r.workflow_version_id, r.group_dim_hash)
+        .join(workflow_run, r.id == table.c.workflow_run_id)
+        .where(table.c.id > after)
+        .order_by(table.c.id)
+        .limit(CHUNK)
+    )
+    return connection.execute(chosen).all()
 
 
 def _note_event(tally: Tally, row: Row[Any], until: datetime) -> None:
@@ -126,8 +133,7 @@ def _note_expectation(tally: Tally, row: Row[Any], until: datetime) -> None:
 
 
 def _counted(connection: Connection, until: datetime) -> tuple[Mapping[Grain, Cells], Cells]:
-    """All buckets; of the minutes those before `until`, and apart from them the others. In one statement, so
-    that all are of one moment."""
+    """All buckets; of the minutes those before `until`, and apart from them the others."""
     found: dict[Grain, dict[Cell, Numbers]] = {grain: {} for grain in Grain}
     tail: dict[Cell, Numbers] = {}
     for row in connection.execute(union_all(*(_all(grain) for grain in Grain))):

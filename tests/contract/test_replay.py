@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator
 from copy import deepcopy
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from clocks import FakeClock
 from muster.app.watched import backtest
@@ -13,9 +14,11 @@ from muster.definitions.library import Invalid, NotFound
 from muster.kit.ids import TimeOrderedIds
 from muster.model.access import Caller, How, Role
 from muster.store.database import Database
+from muster.store.tables import expected_start, workflow_version
+from muster.store.watch_starts import ExpectedStarts
 from muster.watch.backtest import Asked, Backtest
 from muster.watch.replay import Report
-from watch_house import NOON, WatchHouse, event
+from watch_house import EVERY_STAGE, NOON, WatchHouse, event
 from watched_trade import TRADE
 
 ANN = Caller("ann", frozenset({Role.VIEWER}), None, How.TOKEN)
@@ -92,3 +95,72 @@ async def test_a_stretch_of_time_is_replayed_without_what_was_under_way(
     assert differences(done.report) == {"runs": 0, "misses": 0, "alerts": 0}
     few = await replaying.run(Asked("trade-lifecycle"), ANN, 4)
     assert (few.truncated, few.report.events) == (True, 4)
+
+
+async def replayed(replaying: Backtest, key: str = "trade-lifecycle") -> dict[str, int]:
+    return differences((await replaying.run(Asked(key), ANN, 1000)).report)
+
+
+SAME = {"runs": 0, "misses": 0, "alerts": 0}
+
+
+async def test_what_an_alert_was_about_before_a_miss_it_is_about_in_a_replay(
+    house: WatchHouse, replaying: Backtest
+) -> None:
+    await house.watch()
+    # Out of order, then expected once more and missed.
+    await house.take(event("SYS3_ACK"), event("SYS2_VERIFIED"), event("SYS2_VERIFIED"))
+    assert await house.due.fire(100) == 1
+    assert [row["reason"] for row in await house.alerts()] == ["ORDER_VIOLATION"] * 2
+    assert await replayed(replaying) == SAME
+
+
+@pytest.mark.parametrize("looked", [True, False])
+async def test_whether_it_was_missed_before_it_came_late_makes_no_difference(
+    house: WatchHouse, replaying: Backtest, looked: bool
+) -> None:
+    await house.watch()
+    await house.take(event("TRADE_INGEST"))
+    if looked:
+        assert await house.due.fire(100) == 2
+    late = NOON + timedelta(minutes=5, milliseconds=200)
+    await house.take(event("SYS2_VERIFIED", at=late), event("SYS2_VERIFIED", at=late))
+    await house.due.fire(100)
+    reasons = {(row["node_key"], row["reason"]) for row in await house.alerts()}
+    assert ("sys2-verify", "EXPECTED_MISSED" if looked else "SLA_MISSED") in reasons
+    done = await replaying.run(Asked("trade-lifecycle"), ANN, 1000)
+    assert differences(done.report) == SAME
+    assert done.report.misses.now == 2
+
+
+@pytest.mark.parametrize("key", [None, "the-file", "in-{date}"])
+@pytest.mark.parametrize("comes", ["in time", "late", "never"])
+async def test_starts_that_are_expected_by_the_clock_are_expected_in_a_replay(
+    house: WatchHouse, key: str | None, comes: str
+) -> None:
+    expected = {"cron": "0 6 * * *", "graceSec": 60} | ({"key": key} if key else {})
+    nodes = [{"key": "file", "eventType": "FILE_CAME", "start": True, "expectStart": expected}]
+    files = {"name": "Files", "key": "files", "graph": {"nodes": nodes, "edges": []}}
+    version = await house.watch(files)
+    due = house.due
+    starts = ExpectedStarts(house.database, due.graphs, EVERY_STAGE, due.topics, due.wanted)
+    assert await starts.look() == 1
+    now = datetime.now(UTC)
+    six = now.replace(hour=6, minute=0, second=0, microsecond=0)
+    six = six if six + timedelta(minutes=2) < now else six - timedelta(days=1)
+    made = update(workflow_version).where(workflow_version.c.id == version)
+    for change in (
+        made.values(created_at=six - timedelta(hours=20)),
+        update(expected_start).values(next_at=six),
+    ):
+        await house.database.write(lambda connection, each=change: connection.execute(each))
+    assert await starts.open(10) == 1
+    named = (key or "whatever").replace("{date}", six.date().isoformat())
+    if comes == "in time":
+        await house.take(event("FILE_CAME", named, six, group=None))
+    await house.due.fire(10)
+    if comes == "late":
+        await house.take(event("FILE_CAME", named, six + timedelta(minutes=2), group=None))
+    again = backtest(house.database, TimeOrderedIds(), FakeClock(now))
+    assert await replayed(again, "files") == SAME
+    assert len(await house.alerts()) == (comes != "in time")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import Connection, Row, Select, Table, select
+from sqlalchemy import Connection, Row, Select, Table, select, union_all
 
 from muster.engine.journal import JournalRow
 from muster.model.aside import asides_in, filled, with_asides
@@ -21,6 +21,7 @@ from muster.store.tables import (
     alert,
     approval,
     audit_log,
+    event_occurrence,
     event_raw,
     execution_wait_states,
     expectation,
@@ -140,6 +141,9 @@ class CapsuleRepository:
         missed = select(expectation.c.to_node_key).where(
             expectation.c.workflow_run_id.in_(ids), expectation.c.fired_at.is_not(None)
         )
+        late = select(event_occurrence.c.node_key).where(
+            event_occurrence.c.workflow_run_id.in_(ids), event_occurrence.c.counted_late.is_(True)
+        )
         alerts = select(alert).where(alert.c.workflow_run_id.in_(ids)).order_by(alert.c.id)
         return KeptItem(
             version.key,
@@ -149,7 +153,7 @@ class CapsuleRepository:
             now(connection),
             mine,
             self._all(connection, events.order_by(W.received_at, W.id)),
-            connection.scalars(missed).all(),
+            connection.scalars(union_all(missed, late)).all(),
             self._all(connection, alerts),
         )
 

@@ -4,17 +4,24 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, select, tuple_, union_all
 
 from muster.model.stored import Workflow
 from muster.model.watching import Event, Severity
 from muster.store.database import Database
-from muster.store.tables import alert, event_raw, expectation, workflow_run, workflow_version
+from muster.store.tables import (
+    alert,
+    event_occurrence,
+    event_raw,
+    expectation,
+    workflow_run,
+    workflow_version,
+)
 from muster.store.watch_retention import EVENTS, RUNS, horizon_of
 from muster.watch.replay import Told
 
 BATCH = 5_000
-w, r, e, a = event_raw.c, workflow_run.c, expectation.c, alert.c
+w, r, e, a, o = event_raw.c, workflow_run.c, expectation.c, alert.c, event_occurrence.c
 
 
 class HistoryRepository:
@@ -69,7 +76,7 @@ class HistoryRepository:
                 if row.correlation_key not in left_out:
                     number = numbers[row.correlation_key] = numbers.get(row.correlation_key, 0) + 1
                     told.runs[row.correlation_key, number] = Severity(row.status)
-            for row in connection.execute(_misses(began, until)):
+            for row in connection.execute(union_all(_misses(began, until), _late(began, until))):
                 if row.correlation_key not in left_out:
                     place = (row.correlation_key, row.to_node_key)
                     told.misses[place] = told.misses.get(place, 0) + 1
@@ -96,6 +103,15 @@ def _misses(began: Sequence[ColumnElement[bool]], until: datetime) -> Select[Any
         select(r.correlation_key, e.to_node_key)
         .join_from(expectation, workflow_run, r.id == e.workflow_run_id)
         .where(*began, e.fired_at.is_not(None), e.due_at < until)
+    )
+
+
+def _late(began: Sequence[ColumnElement[bool]], until: datetime) -> Select[Any]:
+    """What came late before it was found missing."""
+    return (
+        select(r.correlation_key, o.node_key)
+        .join_from(event_occurrence, workflow_run, r.id == o.workflow_run_id)
+        .where(*began, o.counted_late.is_(True), o.received_at < until)
     )
 
 

@@ -11,7 +11,7 @@ from muster.kit.aside import aside
 from muster.kit.clock import Clock
 from muster.model.access import Caller
 from muster.model.json import JsonObject
-from muster.model.stored import Workflow
+from muster.model.stored import Version, Workflow
 from muster.model.watching import Event, WatchedGraph
 from muster.watch.graph import read_graph
 from muster.watch.library import WatchedLibrary
@@ -76,12 +76,14 @@ class Backtest:
     async def run(self, asked: Asked, caller: Caller, most: int) -> Backtested:
         """Raises `NotFound`, and `Invalid` for a draft that is none. It writes nothing."""
         workflow = await self._library.workflow(asked.workflow, caller)
-        graph, number = await self._graph(asked, workflow)
+        graph, version = await self._graph(asked, workflow)
         until = min(asked.until or self._clock.now(), self._clock.now())
         kept = await self._history.kept_since()
         since = max((each for each in (asked.since, kept) if each is not None), default=None)
         out = frozenset(await self._history.under_way(workflow, since) if since else ())
-        replaying, taken, truncated = Replaying(graph), 0, False
+        # A version expects runs to begin since it was made; a draft from where this begins.
+        expects_from = max((each for each in (since, version and version.created_at) if each), default=None)
+        replaying, taken, truncated = Replaying(graph, expects_from, since), 0, False
         types = graph.by_event_type.keys()
         async for batch in self._history.events(workflow, types, since, until, most):
             if taken + len(batch) > most:
@@ -95,18 +97,20 @@ class Backtest:
         await aside(HEAVY, partial(replaying.pass_until, until))
         now = await self._history.told(workflow, since, until, out)
         report = compare(now, replaying.told)
+        number = None if version is None else version.number
         return Backtested(workflow, number, since, until, truncated, len(out), report)
 
-    async def _graph(self, asked: Asked, workflow: Workflow) -> tuple[WatchedGraph, int | None]:
+    async def _graph(self, asked: Asked, workflow: Workflow) -> tuple[WatchedGraph, Version | None]:
+        version = None
         if asked.graph is None:
             number = asked.version or workflow.active_version or workflow.latest_version
-            document = (await self._library.version(workflow, number)).document
+            version = await self._library.version(workflow, number)
+            document = version.document
         else:
             # A draft keeps what the newest version says beside its graph.
-            number = None
             newest = await self._library.version(workflow, workflow.latest_version)
             document = {**newest.document, "graph": asked.graph}
         reading = read_graph(document)
         if reading.graph is None:
             raise Invalid(reading.errors)
-        return reading.graph, number
+        return reading.graph, version

@@ -14,13 +14,17 @@ from muster.model.watching import (
     Run,
     Severity,
     WatchedGraph,
-    worst,
 )
-from muster.watch.evaluate import apply, begins_anew, evaluate, miss
+from muster.watch.alerts import Settled, Standing, Step, after
+from muster.watch.evaluate import apply, begins_anew, evaluate, miss, trigger_of, withdraw
 from muster.watch.grouping import group_hash, restricted
+from muster.watch.rollups import bucket
+from muster.watch.starts import expected_of, expected_run, next_start, occurrence
 
 # Of each kind of difference, as many are named.
 MOST_NAMED = 100
+
+LATE = frozenset({AlertReason.SLA_MISSED.value, AlertReason.EXPECTED_MISSED.value})
 
 RunPlace = tuple[str, int]  # a correlation key and the number of its run
 NodePlace = tuple[str, str]  # a correlation key and a node
@@ -28,8 +32,8 @@ NodePlace = tuple[str, str]  # a correlation key and a node
 
 @dataclass(slots=True)
 class Told:
-    """What came of events. `misses` counts what was due and did not come; `alerts` has the latest reason and
-    the worst severity."""
+    """What came of events. `misses` counts what had not come when it was due: whether it was found missing,
+    or came late before anybody looked. `alerts` has what they are about, and the worst severity."""
 
     events: int = 0
     runs: dict[RunPlace, Severity] = field(default_factory=dict)
@@ -38,13 +42,24 @@ class Told:
 
 
 class Replaying:
-    """Takes events in the order in which they were received; between them, what is due is missed."""
+    """Takes events in the order in which they were received; between them, what is due is missed. Runs are
+    expected to begin by the clock from `expects_from` on (None: not at all), but none that began before
+    `since`."""
 
-    def __init__(self, graph: WatchedGraph) -> None:
-        self._graph, self._ids = graph, count(1)
+    def __init__(
+        self, graph: WatchedGraph, expects_from: datetime | None = None, since: datetime | None = None
+    ) -> None:
+        self._graph, self._since, self._ids = graph, since, count(1)
         self._latest: dict[str, Run] = {}
         self._due: list[tuple[datetime, int, Expectation, Run]] = []
+        self._alerts: dict[NodePlace, Standing] = {}
+        # When a start last came, of a key and of any.
+        self._came: dict[NodePlace, datetime] = {}
+        self._any_came: dict[str, datetime] = {}
+        self._starts: list[tuple[datetime, str]] = []
         self.told = Told()
+        for node in graph.nodes if expects_from is not None else ():
+            self._expect_after(node.key, expects_from)
 
     def take(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -54,14 +69,25 @@ class Replaying:
 
     def pass_until(self, moment: datetime) -> None:
         """Let all be missed that was due before then."""
-        while self._due and self._due[0][0] < moment:
-            at, _, expected, run = heappop(self._due)
-            if expected.status is ExpectationStatus.PENDING:
-                miss(self._graph, run, expected, at)
-                self._note(run)
-                place = (run.correlation_key, expected.target)
-                self.told.misses[place] = self.told.misses.get(place, 0) + 1
-                self._alert(run, expected.target, AlertReason.EXPECTED_MISSED, expected.severity)
+        while True:
+            due = self._due[0][0] if self._due else moment
+            if self._starts and self._starts[0][0] < moment and self._starts[0][0] <= due:
+                self._expect(*heappop(self._starts))
+            elif due < moment:
+                at, _, expected, run = heappop(self._due)
+                if expected.status is ExpectationStatus.PENDING:
+                    self._miss(run, expected, at)
+            else:
+                return
+
+    def _miss(self, run: Run, expected: Expectation, at: datetime) -> None:
+        if self._began_elsewhere(run, expected):
+            withdraw(run, expected, at)
+            return
+        miss(self._graph, run, expected, at)
+        self._note(run)
+        self._count(run, expected.target)
+        self._alert(run, trigger_of(run, expected.target, expected.severity, AlertReason.EXPECTED_MISSED, at))
 
     def _take(self, event: Event) -> None:
         run = self._latest.get(event.correlation_key)
@@ -71,12 +97,55 @@ class Replaying:
         for expected in apply(run, outcome, self._numbers).created:
             if expected.status is ExpectationStatus.PENDING:
                 # What was due before anybody knew of it is missed once it is known.
-                at = max(expected.due_at, expected.created_at)
-                heappush(self._due, (at, expected.id, expected, run))
+                self._await(run, expected, max(expected.due_at, expected.created_at))
         self.told.events += 1
         self._note(run)
+        if outcome.starts:
+            self._came[run.correlation_key, outcome.node] = outcome.at
+            self._any_came[outcome.node] = outcome.at
+        if outcome.counts_late:
+            self._count(run, outcome.node)
         if outcome.trigger is not None:
-            self._alert(run, outcome.node, outcome.trigger, outcome.status)
+            self._alert(run, trigger_of(run, outcome.node, outcome.status, outcome.trigger, outcome.at))
+        if outcome.settles:
+            self._alert(run, Settled("", outcome.at), outcome.node)
+
+    def _await(self, run: Run, expected: Expectation, at: datetime) -> None:
+        heappush(self._due, (at, expected.id, expected, run))
+
+    def _expect_after(self, node: str, moment: datetime | None) -> None:
+        expected = self._graph.by_key[node].expect_start
+        following = None if expected is None or moment is None else next_start(expected, moment)
+        if following is not None:
+            heappush(self._starts, (following, node))
+
+    def _expect(self, at: datetime, node: str) -> None:
+        """That a run begins, as whoever watches expects it."""
+        self._expect_after(node, at)
+        expected = self._graph.by_key[node].expect_start
+        assert expected is not None
+        when = occurrence(node, expected, at)
+        last = self._latest.get(when.key)
+        began = last is not None and last.started_at >= when.since
+        came = self._came.get((when.key, node))
+        if began or (came and came >= when.since) or (self._since and when.since < self._since):
+            return
+        if last is not None and last.finished_at is None:
+            start = expected_of(last.id, self._numbers(1), node, when, at)
+            last.expectations.append(start)
+            self._await(last, start, start.due_at)
+            return
+        run = expected_run(self._numbers(1), self._numbers(1), 0, "", node, when, at)
+        run.number = 1 if last is None else last.number + 1
+        self._latest[when.key] = run
+        self._note(run)
+        self._await(run, run.expectations[0], when.due_at)
+
+    def _began_elsewhere(self, run: Run, expected: Expectation) -> bool:
+        """Whether it was to begin at all, and did, under a key of its own. Counts are by the minute."""
+        start = None if expected.source else self._graph.by_key[expected.target].expect_start
+        came = self._any_came.get(expected.target)
+        return start is not None and start.key is None and came is not None and came >= bucket(run.started_at)
 
     def _begun(self, event: Event, last: Run | None) -> Run:
         group = restricted(event.group, self._graph.group_dimensions)
@@ -101,11 +170,16 @@ class Replaying:
     def _note(self, run: Run) -> None:
         self.told.runs[run.correlation_key, run.number] = run.status
 
-    def _alert(self, run: Run, node: str, reason: AlertReason, severity: Severity) -> None:
+    def _count(self, run: Run, node: str) -> None:
         place = (run.correlation_key, node)
-        before = self.told.alerts.get(place)
-        so_far = Severity.GREEN if before is None else before[1]
-        self.told.alerts[place] = (reason.value, worst(so_far, severity))
+        self.told.misses[place] = self.told.misses.get(place, 0) + 1
+
+    def _alert(self, run: Run, step: Step, node: str = "") -> None:
+        place = (run.correlation_key, node if isinstance(step, Settled) else step.node)
+        standing = after(self._alerts.get(place), [step])
+        if standing is not None:
+            self._alerts[place] = standing
+            self.told.alerts[place] = (standing.reason.value, standing.severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +212,14 @@ def compare(now: Told, replayed: Told) -> Report:
         replayed.events,
         _compared(_named(now.runs), _named(replayed.runs)),
         _compared(now.misses, replayed.misses),
-        _compared(now.alerts, replayed.alerts),
+        _compared(_about(now.alerts), _about(replayed.alerts)),
     )
+
+
+def _about(alerts: Mapping[NodePlace, tuple[str, Severity]]) -> Mapping[tuple[str, str], object]:
+    """Whether something was found missing before it came, or came late before anybody looked, is a matter of
+    moments: both are late."""
+    return {place: (LATE if reason in LATE else reason, worst) for place, (reason, worst) in alerts.items()}
 
 
 def _named(runs: Mapping[RunPlace, Severity]) -> Mapping[tuple[str, str], Severity]:

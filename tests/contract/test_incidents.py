@@ -3,20 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from math import sqrt
 from typing import Any
 
 import pytest
 
+from clocks import FakeClock
 from muster.model.access import Caller, How, Role
 from muster.model.stored import Page
 from muster.store.alerts import AlertRepository
 from muster.store.database import Database
 from muster.store.incidents import IncidentRepository
+from muster.store.migrations import migrate
+from muster.store.open import inline_database
 from muster.store.tables import incident
 from muster.watch.alert_book import Act, Alerts, WantedAlerts
 from muster.watch.lifecycle import AlertAction
 from muster.watch.notifying import Incident, Notifying, WantedIncidents
-from watch_house import WatchHouse, event
+from watch_house import NOON, WatchHouse, event
 
 OPERATOR = Caller("ann", frozenset({Role.OPERATOR}), None, How.TOKEN)
 REGIONS = ("NY", "LN", "HK", "SG", "FF")
@@ -84,6 +88,51 @@ async def test_a_silent_source_is_one_incident_and_one_notification(house: Watch
     await desk.look()
     assert len(desk.told) == 1
     assert (await desk.incidents())[0]["count"] == silent + 20
+
+
+async def test_a_source_that_falls_silent_bit_by_bit_is_one_incident_and_one_notification() -> None:
+    """5,000 items of five groups that wait at two nodes, and come due over five minutes: few at first, then
+    more and more. Time passes where the clock is moved."""
+    clock = FakeClock(NOON)
+    simulated = inline_database(clock=clock)
+    await migrate(simulated)
+    house, silent, minutes = WatchHouse(simulated), 5_000, 5
+    await house.watch()
+    desk = Desk(house, wait=timedelta(seconds=3))
+
+    begins = [NOON + timedelta(minutes=minutes) * sqrt(n / silent) for n in range(silent)]
+    groups = [{"book": "EQD", "region": REGIONS[n % len(REGIONS)]} for n in range(silent)]
+    ingested = [event("TRADE_INGEST", f"TR{n}", begins[n], group=groups[n]) for n in range(silent)]
+    verified = [event("SYS2_VERIFIED", f"TR{n}", begins[n]) for n in range(silent) for _ in range(n % 2 * 2)]
+    for events in (ingested, verified):
+        for start in range(0, len(events), 500):
+            await house.take(*events[start : start + 500])
+
+    clock.forward(minutes=minutes)
+    for _ in range(minutes * 60 + 60):
+        clock.forward(seconds=1)
+        while await house.due.fire(1000):
+            pass
+        await desk.look()
+    [one] = await desk.incidents()
+    assert [told.id for told in desk.told] == [one["id"]]
+    assert (one["count"], one["group_dim_hash"]) == (silent, None)
+    assert {row["node_key"] for row in await house.alerts()} == {"sys2-verify", "sys3-ack"}
+    await house.close()
+    await simulated.close()
+
+
+async def test_a_further_incident_of_a_workflow_is_told_a_while_later(house: WatchHouse) -> None:
+    await house.watch()
+    await miss(house, ("TR1", "NY"), ("TR2", "LN"))
+    book = IncidentRepository(house.database)
+    await book.place(10)
+    hour, none = timedelta(hours=1), timedelta(0)
+    [first] = await book.untold(none, hour, 10)
+    await book.told([first.id])
+    assert await book.untold(none, hour, 10) == []
+    [second] = await book.untold(none, none, 10)
+    assert second.id != first.id
 
 
 async def test_of_two_instances_one_opens_the_incident(house: WatchHouse) -> None:

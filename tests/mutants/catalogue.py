@@ -1372,6 +1372,20 @@ MUTANTS = [
         f"{INCIDENTS} silent_source and sqlite",
     ),
     Mutant(
+        "a source that falls silent at several nodes is one incident",
+        "watch/incidents.py",
+        "    return bool(missed) and len(nodes) > 1",
+        "    return bool(missed) and len(nodes) > 99",
+        f"{INCIDENTS} bit_by_bit",
+    ),
+    Mutant(
+        "a further incident that may be part of the first",
+        "store/incidents.py",
+        "or_(i.first_triggered_at <= now - longer, ~_comes_second(now - FLOOD_WINDOW)),",
+        "",
+        f"{INCIDENTS} bit_by_bit",
+    ),
+    Mutant(
         "an incident is told once",
         "store/incidents.py",
         "                    i.notified_at.is_(None),\n                    i.first",

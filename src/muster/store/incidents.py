@@ -1,8 +1,8 @@
 """Incidents: alerts are put into them, they end with their alerts, and each is told once."""
 
 import hashlib
-from collections.abc import Collection, Sequence
-from datetime import timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -10,8 +10,10 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
+    and_,
     delete,
     exists,
+    func,
     insert,
     or_,
     select,
@@ -19,18 +21,19 @@ from sqlalchemy import (
 )
 
 from muster.model.stored import Page
-from muster.model.watching import AlertState, Severity, worst
+from muster.model.watching import AlertReason, AlertState, Severity, worst
 from muster.store.database import Database
 from muster.store.dialect import now as database_now
 from muster.store.dialect import one_at_a_time
 from muster.store.paging import read_page
 from muster.store.tables import alert, incident, stage_group, workflow, workflow_version
-from muster.watch.incidents import Fresh, Placed, Standing, place
+from muster.watch.incidents import FLOOD_WINDOW, Fresh, Placed, Standing, place
 from muster.watch.notifying import Incident, IncidentState, WantedIncidents
 
 a, i = alert.c, incident.c
 # What had come to rest before anybody put it into an incident is in none.
 NONE = 0
+MISSED = AlertReason.EXPECTED_MISSED.value
 
 
 class IncidentRepository:
@@ -58,15 +61,16 @@ class IncidentRepository:
 
         return await self._database.write(work)
 
-    async def untold(self, wait: timedelta, limit: int) -> Sequence[Incident]:
+    async def untold(self, wait: timedelta, longer: timedelta, limit: int) -> Sequence[Incident]:
         def work(connection: Connection) -> Sequence[Incident]:
-            waited = database_now(connection) - wait
+            now = database_now(connection)
             chosen = (
                 _incidents(None)
                 .where(
                     i.state == IncidentState.OPEN.value,
                     i.notified_at.is_(None),
-                    i.first_triggered_at <= waited,
+                    i.first_triggered_at <= now - wait,
+                    or_(i.first_triggered_at <= now - longer, ~_comes_second(now - FLOOD_WINDOW)),
                     exists().where(a.incident_id == i.id, a.state == AlertState.OPEN.value),
                 )
                 .order_by(i.id)
@@ -119,6 +123,7 @@ def _place_fresh(connection: Connection, limit: int) -> int:
                 row.group_dim_hash,
                 Severity(row.severity),
                 row.last_triggered_at,
+                row.reason == MISSED,
             )
             for row in live.values()
         ]
@@ -138,9 +143,24 @@ def _fresh(limit: int) -> Select[Any]:
     )
 
 
+def _comes_second(since: datetime) -> ColumnElement[bool]:
+    """Whether another open incident of the workflow was told since then, or is to be told before this."""
+    other = incident.alias()
+    first = and_(other.c.notified_at.is_(None), other.c.id < i.id)
+    return exists().where(
+        other.c.workflow_id == i.workflow_id,
+        other.c.state == IncidentState.OPEN.value,
+        other.c.id != i.id,
+        or_(first, other.c.notified_at >= since),
+    )
+
+
 def _standing(connection: Connection, fresh: Sequence[Fresh]) -> Sequence[Standing]:
     workflows = sorted({alert.workflow_id for alert in fresh})
     chosen = select(incident).where(i.state == IncidentState.OPEN.value, i.workflow_id.in_(workflows))
+    rows = connection.execute(chosen.order_by(i.id)).all()
+    since = max((each.at for each in fresh), default=None)
+    missed = _missed(connection, [row.id for row in rows], since - FLOOD_WINDOW) if since else {}
     return [
         Standing(
             row.id,
@@ -151,9 +171,18 @@ def _standing(connection: Connection, fresh: Sequence[Fresh]) -> Sequence[Standi
             row._mapping["count"],
             row.last_triggered_at,
             row.notified_at is not None,
+            missed.get(row.id, 0),
         )
-        for row in connection.execute(chosen.order_by(i.id))
+        for row in rows
     ]
+
+
+def _missed(connection: Connection, incident_ids: Sequence[int], since: datetime) -> Mapping[int, int]:
+    """How many alerts of each are about something that was missed since then."""
+    chosen = select(a.incident_id, func.count()).where(
+        a.incident_id.in_(incident_ids), a.reason == MISSED, a.last_triggered_at >= since
+    )
+    return {row[0]: row[1] for row in connection.execute(chosen.group_by(a.incident_id))}
 
 
 def _keep(connection: Connection, placed: Placed, first: Row[Any]) -> None:

@@ -2,6 +2,8 @@
 
 Alerts are grouped by workflow, node and group. Where many come at once from several groups of one node, the
 cause is the node's: they are one incident of all groups, and what nobody was told of yet becomes part of it.
+Where many events are missed at once at several nodes of a workflow, somebody has gone silent who sends all of
+them: those are one incident as well, at the node where it began.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +16,8 @@ from muster.model.watching import Severity, worst
 # So many alerts of several groups of one node, within so long, have one cause.
 FLOOD = 5
 FLOOD_WINDOW = timedelta(minutes=5)
+# So many that were missed at several nodes of one workflow, within as long, have one cause.
+SILENCE = 20
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -30,11 +34,13 @@ class Fresh:
     group: str
     severity: Severity
     at: datetime
+    is_missed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An incident that is open. `group` None: it is of all groups."""
+    """An incident that is open. `group` None: it is of all groups. `missed` are those of its alerts that came
+    within the window, and are about something that did not come."""
 
     id: int
     workflow_id: str
@@ -44,6 +50,7 @@ class Standing:
     count: int
     last_at: datetime
     is_told: bool
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +85,35 @@ class Placed:
 def place(fresh: Sequence[Fresh], standing: Sequence[Standing]) -> Sequence[Placed]:
     """Where each of the fresh alerts goes. `standing` are all open incidents of their workflows and nodes."""
     placed: list[Placed] = []
-    for where, alerts in _by(fresh, _where).items():
-        here = [each for each in standing if _where(each) == where]
-        placed += _flood(alerts, here) if _is_flood(alerts, here) else _by_group(alerts, here)
+    for workflow_id, alerts in _by(fresh, lambda alert: alert.workflow_id).items():
+        there = [each for each in standing if each.workflow_id == workflow_id]
+        missed = [alert for alert in alerts if alert.is_missed]
+        if _is_silence(missed, there):
+            placed.append(silence := _silence(missed, there))
+            there = [each for each in there if each not in silence.absorbs]
+            alerts = [alert for alert in alerts if not alert.is_missed]
+        for where, of_node in _by(alerts, _where).items():
+            here = [each for each in there if _where(each) == where]
+            placed += _flood(of_node, here) if _is_flood(of_node, here) else _by_group(of_node, here)
     return placed
+
+
+def _is_silence(missed: Sequence[Fresh], there: Sequence[Standing]) -> bool:
+    nodes = {alert.node for alert in missed} | {each.node for each in there if each.missed}
+    return bool(missed) and len(nodes) > 1 and len(missed) + sum(each.missed for each in there) >= SILENCE
+
+
+def _silence(missed: Sequence[Fresh], there: Sequence[Standing]) -> Placed:
+    """All into one: the first that was told to somebody, else the oldest; or the one of its node that is of
+    all groups already. Others that nobody was told of become part of it."""
+    recent = [each for each in there if each.missed]
+    first = min(recent, key=lambda each: (not each.is_told, each.id), default=None)
+    node = missed[0].node if first is None else first.node
+    whole = [each for each in there if each.node == node and each.group is None]
+    into = whole[0] if whole else first
+    absorbed = tuple(each for each in recent if not each.is_told and each is not into)
+    into_id = None if into is None else into.id
+    return Placed(missed[0].workflow_id, node, None, into_id, tuple(missed), absorbed)
 
 
 def _where(of: Fresh | Standing) -> Where:

@@ -16,6 +16,8 @@ from muster.model.watching import Severity
 
 MOST_PLACED = 5_000
 MOST_TOLD = 100
+# How many times as long a further incident of a workflow waits.
+FURTHER = 10
 
 
 class IncidentState(StrEnum):
@@ -62,8 +64,10 @@ class IncidentBook(Protocol):
         """End the incidents whose alerts are all resolved; how many there were."""
         ...
 
-    async def untold(self, wait: timedelta, limit: int) -> Sequence[Incident]:
-        """Open ones, with an open alert, that nobody was told of, and that are at least so old."""
+    async def untold(self, wait: timedelta, longer: timedelta, limit: int) -> Sequence[Incident]:
+        """Open ones, with an open alert, that nobody was told of, and that are at least so old: `longer`, if
+        another of the same workflow is open that was told a moment ago, or comes first. It may turn out to
+        be part of that one."""
         ...
 
     async def told(self, incident_ids: Collection[int]) -> None: ...
@@ -100,7 +104,7 @@ class Notifying:
         if placed == MOST_PLACED:
             return 0.0  # all of one cause are to be together before anybody hears of it
         await self._book.close()
-        untold = await self._book.untold(self._wait, MOST_TOLD)
+        untold = await self._book.untold(self._wait, self._wait * FURTHER, MOST_TOLD)
         for incident in untold:
             await self._tell(incident)
         if untold:

@@ -230,7 +230,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What an alert is opened with, or counted once more."""
+    """What an alert is opened with, or counted once more. Its `reason` is an `AlertReason`, or another
+    stage's own, and so is its name, where it has one."""
 
     version_id: int
     run_id: int | None
@@ -239,9 +240,10 @@ class Trigger:
     group_hash: str
     institute_id: str
     severity: Severity
-    reason: AlertReason
+    reason: str
     at: datetime
+    name: str | None = None
 
     @property
     def dedupe_key(self) -> str:
-        return f"{self.version_id}:{self.node}:{self.correlation_key}"
+        return self.name or f"{self.version_id}:{self.node}:{self.correlation_key}"

@@ -148,10 +148,11 @@ def _of(institute_id: str | None) -> list[ColumnElement[bool]]:
 
 
 def alerts(institute_id: str | None) -> Select[Any]:
+    """Also those of versions that only another knows who applies the rules."""
     chosen = (
         select(alert, workflow.c.key.label("workflow_key"))
-        .join(workflow_version, workflow_version.c.id == a.workflow_version_id)
-        .join(workflow, workflow.c.id == workflow_version.c.workflow_id)
+        .outerjoin(workflow_version, workflow_version.c.id == a.workflow_version_id)
+        .outerjoin(workflow, workflow.c.id == workflow_version.c.workflow_id)
     )
     return chosen.where(*_of(institute_id))
 
@@ -176,7 +177,7 @@ def alert_in(row: Row[Any]) -> Alert:
         id=row.id,
         dedupe_key=row.dedupe_key,
         institute_id=row.institute_id,
-        workflow_key=row.workflow_key,
+        workflow_key=row.workflow_key or "",
         workflow_version_id=row.workflow_version_id,
         workflow_run_id=row.workflow_run_id,
         node=row.node_key,

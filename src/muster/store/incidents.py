@@ -118,7 +118,8 @@ def _place_fresh(connection: Connection, limit: int) -> int:
         fresh = [
             Fresh(
                 row.id,
-                row.workflow_id,
+                # Of a version that is not known here there is no more to tell.
+                row.workflow_id or f"version {row.workflow_version_id}",
                 row.node_key,
                 row.group_dim_hash,
                 Severity(row.severity),
@@ -135,7 +136,7 @@ def _place_fresh(connection: Connection, limit: int) -> int:
 def _fresh(limit: int) -> Select[Any]:
     return (
         select(alert, workflow_version.c.workflow_id)
-        .join(workflow_version, workflow_version.c.id == a.workflow_version_id)
+        .outerjoin(workflow_version, workflow_version.c.id == a.workflow_version_id)
         .where(a.incident_id.is_(None))
         .order_by(a.id)
         .limit(limit)
@@ -244,7 +245,7 @@ def _incidents(institute_id: str | None) -> Select[Any]:
     same: ColumnElement[bool] = stage_group.c.workflow_version_id == i.workflow_version_id
     chosen = (
         select(incident, workflow.c.key.label("workflow_key"), stage_group.c.group_dims)
-        .join(workflow, workflow.c.id == i.workflow_id)
+        .outerjoin(workflow, workflow.c.id == i.workflow_id)
         .outerjoin(stage_group, same & (stage_group.c.group_dim_hash == i.group_dim_hash))
     )
     return chosen if institute_id is None else chosen.where(i.institute_id == institute_id)
@@ -255,7 +256,7 @@ def incident_in(row: Row[Any]) -> Incident:
         id=row.id,
         institute_id=row.institute_id,
         workflow_id=row.workflow_id,
-        workflow_key=row.workflow_key,
+        workflow_key=row.workflow_key or "",
         workflow_version_id=row.workflow_version_id,
         node=row.node_key,
         group_hash=row.group_dim_hash,

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from muster.model.stored import AuditEntry
-from muster.model.watching import AlertReason, AlertState, Severity, Trigger
+from muster.model.watching import AlertState, Severity, Trigger
 from muster.store.audit import add_audits_at
 from muster.store.database import LookAgain
 from muster.store.dialect import lock_rows, update_rows
@@ -54,7 +54,7 @@ def write_alerts(connection: Connection, steps: Mapping[str, Sequence[Step]]) ->
 def _standing(row: Row[Any]) -> Standing:
     return Standing(
         Severity(row.severity),
-        AlertReason(row.reason),
+        row.reason,
         AlertState(row.state),
         row._mapping["count"],
         row.first_triggered_at,
@@ -68,7 +68,7 @@ def _standing(row: Row[Any]) -> Standing:
 def _values(standing: Standing) -> dict[str, object]:
     return {
         "severity": standing.severity.value,
-        "reason": standing.reason.value,
+        "reason": str(standing.reason),
         "state": standing.state.value,
         "count": standing.count,
         "last_triggered_at": standing.last_triggered_at,

@@ -38,7 +38,7 @@ class Standing:
     """An alert as it stands. `moves`: what it did by itself on the way."""
 
     severity: Severity
-    reason: AlertReason
+    reason: str
     state: AlertState
     count: int
     first_triggered_at: datetime
@@ -84,10 +84,10 @@ def _moved(standing: Standing, to: AlertState, at: datetime, reason: str) -> Sta
     return replace(standing, state=to, moves=(*standing.moves, Move(standing.state, to, at, reason)))
 
 
-def _about(standing: Standing, trigger: Trigger) -> AlertReason:
+def _about(standing: Standing, trigger: Trigger) -> str:
     """What an alert is about that is triggered once more. A miss is over when its event comes; what was late
     or out of order stays so until somebody has seen to it, and no miss hides that."""
-    beside = trigger.reason is AlertReason.EXPECTED_MISSED and standing.state is not AlertState.RESOLVED
+    beside = trigger.reason == AlertReason.EXPECTED_MISSED and standing.state is not AlertState.RESOLVED
     return standing.reason if beside else trigger.reason
 
 
@@ -99,7 +99,7 @@ def _is_over(standing: Standing, at: datetime) -> bool:
 
 def _settled(standing: Standing, settled: Settled) -> Standing:
     """What is about a miss and nothing else resolves by itself."""
-    if standing.state is AlertState.RESOLVED or standing.reason is not AlertReason.EXPECTED_MISSED:
+    if standing.state is AlertState.RESOLVED or standing.reason != AlertReason.EXPECTED_MISSED:
         return standing
     resolved = _moved(standing, AlertState.RESOLVED, settled.at, COME)
     return replace(resolved, resolved_at=settled.at, suppressed_until=None)

@@ -123,7 +123,7 @@ def alert_triggered(trigger: Trigger) -> JsonObject:
         "node": trigger.node,
         "correlationKey": trigger.correlation_key,
         "severity": trigger.severity.value,
-        "reason": trigger.reason.value,
+        "reason": str(trigger.reason),
         "triggeredAt": instant(trigger.at),
     }
 

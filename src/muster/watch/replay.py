@@ -179,7 +179,7 @@ class Replaying:
         standing = after(self._alerts.get(place), [step])
         if standing is not None:
             self._alerts[place] = standing
-            self.told.alerts[place] = (standing.reason.value, standing.severity)
+            self.told.alerts[place] = (str(standing.reason), standing.severity)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
 from muster.model.json import Json, JsonObject
 from muster.model.problems import AuthorError
-from muster.model.watching import AlertReason, Severity, Trigger
+from muster.model.watching import Severity, Trigger
 from muster.watch.grouping import group_hash
 
 
@@ -68,20 +68,26 @@ def read_evaluated(value: bytes | None, at: datetime) -> Evaluated:
 def read_triggered(value: bytes | None, at: datetime) -> Trigger:
     """`at` is its time if it has none. Its group and its tenant are its run's. Raises `Unreadable`."""
     told = _read(value, "alerts.triggered")
-    trigger = Trigger(
+    return Trigger(
         cast("int", told["workflowVersionId"]),
         cast("int | None", told.get("workflowRunId")),
         cast("str", told["node"]),
         cast("str", told["correlationKey"]),
         "",
         "",
-        Severity(cast("str", told["severity"])),
-        AlertReason(cast("str", told["reason"])),
+        _severity(cast("str", told["severity"])),
+        cast("str", told["reason"]),
         _moment(told.get("triggeredAt"), at),
+        cast("str", told["dedupeKey"]),
     )
-    if trigger.dedupe_key != told["dedupeKey"]:
-        raise Unreadable(f"The dedupeKey should be `{trigger.dedupe_key}`.")
-    return trigger
+
+
+def _severity(name: str) -> Severity:
+    """Another's own words for it are not known here: it is not overlooked for that."""
+    try:
+        return Severity(name.lower())
+    except ValueError:
+        return Severity.RED
 
 
 def _read(value: bytes | None, topic: str) -> JsonObject:

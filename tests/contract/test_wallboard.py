@@ -71,6 +71,31 @@ async def test_the_board_shows_what_is_in_flight_counted_due_and_wrong(house: Wa
     assert (await board.look("elsewhere")).workflows == []
 
 
+async def test_who_waits_longer_than_many_others_has_a_countdown_all_the_same(house: WatchHouse) -> None:
+    await house.watch()
+    clock = FakeClock(NOON + timedelta(minutes=10))
+    board = Wallboard(BoardRepository(house.database, soonest=2), clock)
+    later = NOON + timedelta(minutes=8)
+    await house.take(
+        event("TRADE_INGEST", "TR1", group=NY),
+        event("TRADE_INGEST", "TR2", later + timedelta(minutes=1), group=LN),
+        event("SYS2_VERIFIED", "TR1", later, group=NY),
+    )
+    for _ in range(2):
+        look = await board.look(None)
+        assert tiles(look, "NY")["sys2-verify"].next_due_at == NOON + timedelta(minutes=5)
+        assert tiles(look, "NY")["sys3-ack"].next_due_at == later + timedelta(minutes=5)
+        assert tiles(look, "LN")["sys2-verify"].next_due_at == later + timedelta(minutes=6)
+    # What has come since, and would be among the soonest by now, is not waited for.
+    await house.take(
+        event("SYS2_VERIFIED", "TR1", later, group=NY), event("SYS3_ACK", "TR1", later, group=NY)
+    )
+    look = await board.look(None)
+    assert tiles(look, "NY")["sys2-verify"].next_due_at is None
+    assert tiles(look, "NY")["sys3-ack"].next_due_at is None
+    assert tiles(look, "LN")["sys2-verify"].next_due_at == later + timedelta(minutes=6)
+
+
 async def test_who_follows_the_board_hears_all_of_it_and_then_what_changes(house: WatchHouse) -> None:
     await house.watch()
     await house.watch({**TRADE, "key": "other"})

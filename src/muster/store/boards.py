@@ -1,15 +1,16 @@
 """What the wallboard is made of."""
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from muster.model.watching import AlertState, Severity, worst
 from muster.model.workflow import WorkflowKind, WorkflowStatus
 from muster.store import stage_counts
 from muster.store.database import Database
+from muster.store.dialect import now
 from muster.store.tables import (
     alert,
     expectation,
@@ -23,33 +24,59 @@ from muster.store.watch_due import PENDING
 from muster.watch.boards import Reading, Series, Shown
 from muster.watch.rollups import spans
 
-# However many are pending: who waits longer than all of these has no countdown yet.
+# So many are looked at every time; who waits longer than all of these is looked for now and then.
 SOONEST = 2_000
+LOOK_FURTHER = timedelta(seconds=10)
+Due: TypeAlias = Mapping[Series, datetime]
 SHOWN = (AlertState.OPEN.value, AlertState.ACK.value)
 
 
 class BoardRepository:
     """`watch.boards.BoardReader` on a database."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, database: Database, soonest: int = SOONEST) -> None:
+        self._database, self._soonest = database, soonest
+        self._later: tuple[datetime, Due] | None = None
 
     async def read(self, institute_id: str | None, since: datetime, recent: datetime) -> Reading:
         def work(connection: Connection) -> Reading:
             workflows = _shown(connection, institute_id)
             versions = [version for each in workflows for version in each.versions]
             everything = stage_counts.total(connection, spans(None, None), versions)
+            in_flight = {series: counts.in_flight for series, counts in everything.items()}
             return Reading(
                 workflows=workflows,
                 groups=_groups(connection, versions),
-                in_flight={series: counts.in_flight for series, counts in everything.items()},
+                in_flight=in_flight,
                 since=stage_counts.total(connection, spans(since, None), versions),
                 recent=stage_counts.minutes(connection, recent, versions),
                 alerts=_alerts(connection),
-                due=_due(connection),
+                due=self._due(connection, None if institute_id is None else versions, in_flight),
             )
 
         return await self._database.read(work)
+
+    def _due(
+        self, connection: Connection, versions: Sequence[int] | None, in_flight: Mapping[Series, int]
+    ) -> Due:
+        """What each series expects next."""
+        rows = connection.execute(_soonest(versions, self._soonest)).all()
+        found = {Series(*row[:3]): row[3] for row in rows}
+        waiting = {series for series, count in in_flight.items() if count > 0}
+        if sum(row[5] for row in rows) < self._soonest or waiting <= found.keys():
+            return found
+        until = max(row[4] for row in rows)
+        # What was due sooner when it was looked for, and is not among these, has come since.
+        later = {series: due for series, due in self._looked_further(connection).items() if due >= until}
+        return {**later, **found}
+
+    def _looked_further(self, connection: Connection) -> Due:
+        """The same, of all that is pending: as it was a few seconds ago, since that takes long."""
+        at, known = now(connection), self._later
+        if known is None or not timedelta(0) <= at - known[0] < LOOK_FURTHER:
+            rows = connection.execute(_soonest(None, None))
+            self._later = known = at, {Series(*row[:3]): row[3] for row in rows}
+        return known[1]
 
 
 def _shown(connection: Connection, institute_id: str | None) -> Sequence[Shown]:
@@ -119,17 +146,19 @@ def _alerts(connection: Connection) -> dict[Series, Severity]:
     return found
 
 
-def _due(connection: Connection) -> dict[Series, datetime]:
-    """What each series expects next, of all that is expected soonest."""
+def _soonest(versions: Sequence[int] | None, most: int | None) -> Select[Any]:
+    """The first and the last of each series, and how many it has, of the so many that are expected soonest
+    (None: of all) on these versions (None: on any)."""
     e, r = expectation.c, workflow_run.c
-    soonest = (
-        select(e.workflow_run_id, e.to_node_key, e.due_at).where(PENDING).order_by(e.due_at).limit(SOONEST)
-    ).subquery()
-    series = (r.workflow_version_id, r.group_dim_hash, soonest.c.to_node_key)
-    chosen = (
-        select(*series, func.min(soonest.c.due_at))
-        .select_from(soonest)
-        .join(workflow_run, r.id == soonest.c.workflow_run_id)
-        .group_by(*series)
+    first = (
+        select(r.workflow_version_id, r.group_dim_hash, e.to_node_key, e.due_at)
+        .join_from(expectation, workflow_run, r.id == e.workflow_run_id)
+        .where(PENDING)
     )
-    return {Series(*row[:3]): row[3] for row in connection.execute(chosen)}
+    if versions is not None:
+        first = first.where(r.workflow_version_id.in_(versions))
+    if most is not None:
+        first = first.order_by(e.due_at).limit(most)
+    of = first.subquery().c
+    series = (of.workflow_version_id, of.group_dim_hash, of.to_node_key)
+    return select(*series, func.min(of.due_at), func.max(of.due_at), func.count()).group_by(*series)

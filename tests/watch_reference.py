@@ -3,7 +3,7 @@ and nothing is kept that could be counted. Slow, and easy to believe."""
 
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from muster.model.watching import Severity, WatchedEdge, WatchedGraph
 
@@ -17,6 +17,7 @@ class Happened:
     at: datetime
     node: str | None = None
     event_time: datetime | None = None
+    group: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,10 @@ class Story:
     """One run, told from its beginning."""
 
     graph: WatchedGraph
-    # Of all runs of the key.
-    alerts: dict[str, tuple[str, int]]
+    # Of all runs of the key: what an alert is about, how often it was triggered, and how bad it is.
+    alerts: dict[str, tuple[str, int, int]]
     is_open: dict[str, bool]
+    group: tuple[tuple[str, str], ...] = ()
     slots: list[Slot] = field(default_factory=list)
     came: Counter[str] = field(default_factory=Counter)
     early: Counter[str] = field(default_factory=Counter)
@@ -88,14 +90,14 @@ class Story:
             elif happened.at > slot.due:
                 self.late[node] += 1
                 self._bad(slot.edge.severity)
-                self._alert(node, "SLA_MISSED")
+                self._alert(node, "SLA_MISSED", slot.edge.severity)
             slot.status = "cleared"
         elif not self._may_come_alone(node):
             violation = True
             self.violations[node] += 1
             self.early[node] += 1
             self._bad(Severity.RED)
-            self._alert(node, "ORDER_VIOLATION")
+            self._alert(node, "ORDER_VIOLATION", Severity.RED)
         self.flags.append(Flags(node, late, counted, violation, happened.event_time > happened.at))
         if creates:
             self._expect(number, node, min(happened.event_time, happened.at))
@@ -116,9 +118,8 @@ class Story:
         for edge in self.graph.edges:
             if edge.source != node or (edge.optional and not self.graph.watches_optional):
                 continue
-            assert edge.max_latency_sec is not None
             for _ in range(edge.expected_count):
-                slot = Slot(edge, since + timedelta(seconds=edge.max_latency_sec), number)
+                slot = Slot(edge, _due(edge, since), number)
                 if self.early[edge.target]:
                     self.early[edge.target] -= 1
                     slot.status = "cleared"
@@ -130,16 +131,16 @@ class Story:
                 slot.status = "fired"
                 self.late[slot.edge.target] += 1
                 self._bad(slot.edge.severity)
-                self._alert(slot.edge.target, "EXPECTED_MISSED")
+                self._alert(slot.edge.target, "EXPECTED_MISSED", slot.edge.severity)
 
     def _bad(self, severity: Severity) -> None:
         self.worst = max(self.worst, WORST.index(severity))
 
-    def _alert(self, node: str, reason: str) -> None:
+    def _alert(self, node: str, reason: str, severity: Severity) -> None:
         """A miss is what an alert is about if nothing else is."""
-        before, count = self.alerts.get(node, ("", 0))
+        before, count, bad = self.alerts.get(node, ("", 0, 0))
         stays = reason == "EXPECTED_MISSED" and self.is_open.get(node, False)
-        self.alerts[node] = (before if stays else reason, count + 1)
+        self.alerts[node] = (before if stays else reason, count + 1, max(bad, WORST.index(severity)))
         self.is_open[node] = True
 
     def _resolved(self, node: str) -> None:
@@ -147,10 +148,22 @@ class Story:
             self.is_open[node] = False
 
 
+def _due(edge: WatchedEdge, since: datetime) -> datetime:
+    """So long after an event, or by a time of its own day, or of the next; the earlier of both."""
+    found = []
+    if edge.max_latency_sec is not None:
+        found.append(since + timedelta(seconds=edge.max_latency_sec))
+    if edge.absolute_deadline is not None:
+        zone = timezone(edge.absolute_deadline.offset or timedelta(0))
+        by = datetime.combine(since.astimezone(zone).date(), edge.absolute_deadline.at, zone)
+        found.append(by + timedelta(days=1) if edge.deadline_rollover and by < since else by)
+    return min(found)
+
+
 def told(graph: WatchedGraph, trace: list[Happened]) -> list[Story]:
     """The runs of one key, from the beginning to the end of a trace."""
     stories: list[Story] = []
-    alerts: dict[str, tuple[str, int]] = {}
+    alerts: dict[str, tuple[str, int, int]] = {}
     is_open: dict[str, bool] = {}
     for number, happened in enumerate(trace):
         if happened.node is None:
@@ -159,6 +172,6 @@ def told(graph: WatchedGraph, trace: list[Happened]) -> list[Story]:
             continue
         anew = not stories or (stories[-1].finished and graph.by_key[happened.node].start)
         if anew:
-            stories.append(Story(graph, alerts, is_open))
+            stories.append(Story(graph, alerts, is_open, happened.group))
         stories[-1].event(number, happened)
     return stories

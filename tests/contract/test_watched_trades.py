@@ -328,3 +328,25 @@ async def test_what_cannot_be_read_keeps_no_other_miss_waiting(house: WatchHouse
     assert await again.due.fire(1) == 2
     assert [each["node_key"] for each in await again.alerts()] == ["sys2-verify"]
     await again.close()
+
+
+@pytest.mark.parametrize("shows", ["worst", "latest"])
+async def test_a_run_is_as_bad_as_its_worst_event_or_as_its_last(house: WatchHouse, shows: str) -> None:
+    await house.watch({**TRADE, "runStatus": shows})
+
+    async def status() -> str:
+        [run] = await house.runs()
+        return str(run["status"])
+
+    await house.take(event("TRADE_INGEST"))
+    assert await status() == "green"
+    await house.take(event("SYS3_ACK", at=at(minutes=1)))  # out of order
+    assert await status() == "red"
+    await house.take(event("SYS2_VERIFIED", at=at(minutes=2)))
+    assert await status() == ("red" if shows == "worst" else "green")
+    assert await house.due.fire(10) == 1  # it was to be verified twice
+    assert await status() == ("red" if shows == "worst" else "amber")
+    await house.take(event("SYS2_VERIFIED", at=at(minutes=20)))  # late, as it was counted already
+    assert await status() == ("red" if shows == "worst" else "amber")
+    await house.take(event("SYS4_SETTLED", at=at(minutes=21)))
+    assert await status() == ("red" if shows == "worst" else "green")

@@ -1,4 +1,4 @@
-"""A watched workflow that many tests are about: a trade on its way through four systems."""
+"""Watched workflows that many tests are about: a trade on its way through four systems, and an allocation."""
 
 from typing import Any
 
@@ -32,4 +32,22 @@ TRADE: dict[str, Any] = {
         ],
     },
     "groupDimensions": ["book", "region"],
+}
+
+EQUITY: dict[str, Any] = {
+    "name": "Equity Allocation",
+    "key": "equity-flow",
+    "createdBy": "ops",
+    "graph": {
+        "nodes": [
+            {"key": "alloc-received", "eventType": "EQUITY_ALLOC", "start": True},
+            {"key": "alloc-validated", "eventType": "EQUITY_VALIDATED"},
+            {"key": "alloc-booked", "eventType": "EQUITY_BOOKED", "terminal": True},
+        ],
+        "edges": [
+            {"from": "alloc-received", "to": "alloc-validated", "maxLatencySec": 120, "severity": "amber"},
+            {"from": "alloc-validated", "to": "alloc-booked", "maxLatencySec": 300, "severity": "red"},
+        ],
+    },
+    "groupDimensions": ["desk", "region"],
 }

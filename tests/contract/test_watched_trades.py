@@ -15,7 +15,7 @@ from muster.store.database import Database
 from muster.store.tables import workflow_version
 from muster.store.watch_idle import IdleRuns
 from watch_house import NOON, WatchHouse, event
-from watched_trade import TRADE
+from watched_trade import EQUITY, TRADE
 
 WATCHING_OPTIONAL = {**deepcopy(TRADE), "optionalEdges": "watch"}
 
@@ -102,35 +102,7 @@ async def test_an_optional_edge_expects_nothing_unless_it_is_watched(house: Watc
 
 async def test_two_workflows_are_counted_apart(house: WatchHouse) -> None:
     trade = await house.watch()
-    equity = await house.watch(
-        {
-            "name": "Equity Allocation",
-            "key": "equity-flow",
-            "createdBy": "ops",
-            "graph": {
-                "nodes": [
-                    {"key": "alloc-received", "eventType": "EQUITY_ALLOC", "start": True},
-                    {"key": "alloc-validated", "eventType": "EQUITY_VALIDATED"},
-                    {"key": "alloc-booked", "eventType": "EQUITY_BOOKED", "terminal": True},
-                ],
-                "edges": [
-                    {
-                        "from": "alloc-received",
-                        "to": "alloc-validated",
-                        "maxLatencySec": 120,
-                        "severity": "amber",
-                    },
-                    {
-                        "from": "alloc-validated",
-                        "to": "alloc-booked",
-                        "maxLatencySec": 300,
-                        "severity": "red",
-                    },
-                ],
-            },
-            "groupDimensions": ["desk", "region"],
-        }
-    )
+    equity = await house.watch(EQUITY)
     desk = {"desk": "D1", "region": "NY"}
     await house.take(
         event("TRADE_INGEST", workflow_keys=("trade-lifecycle",)),

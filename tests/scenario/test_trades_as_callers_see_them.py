@@ -19,29 +19,11 @@ from muster.store.open import open_database
 from polling import until
 from watch_house import WatchHouse
 from watch_topics import topics_of_ones_own
-from watched_trade import TRADE
+from watched_trade import EQUITY, TRADE
 
 NEW_YORK, LONDON = {"book": "EQD", "region": "NY"}, {"book": "EQD", "region": "LN"}
 # Nothing fires unless a test lets it; then nothing is held back.
 BY_HAND = {"ruleengine": {"scheduler_enabled": False}, "watch": {"outage_grace": 0}}
-EQUITY: dict[str, Any] = {
-    "name": "Equity Allocation",
-    "key": "equity-flow",
-    "createdBy": "ops",
-    "graph": {
-        "nodes": [
-            {"key": "alloc-received", "eventType": "EQUITY_ALLOC", "start": True},
-            {"key": "alloc-validated", "eventType": "EQUITY_VALIDATED"},
-            {"key": "alloc-booked", "eventType": "EQUITY_BOOKED", "terminal": True},
-        ],
-        "edges": [
-            {"from": "alloc-received", "to": "alloc-validated", "maxLatencySec": 120, "severity": "amber"},
-            {"from": "alloc-validated", "to": "alloc-booked", "maxLatencySec": 300, "severity": "red"},
-        ],
-    },
-    "groupDimensions": ["desk", "region"],
-}
-
 # In flight, completed, late and failed.
 Counts = dict[str, tuple[int, int, int, int]]
 
@@ -238,25 +220,34 @@ async def test_trades_and_allocations_do_not_touch_each_other(desk: Desk) -> Non
     to_equity: dict[str, Any] = {"workflow": "equity-flow", "group": group}
 
     await desk.send("TRADE_INGEST", "TR123")
-    await desk.send("EQUITY_ALLOC", "EQ-555", **to_equity)
     traded: Counts = {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+    waiting = ("green", ["ingest"], ["sys2-verify"] * 2, [])
     assert await desk.counts(trade, hash_of(**NEW_YORK)) == traded
-    assert await desk.counts(equity, of_equity) == {
-        "alloc-received": (0, 1, 0, 0),
-        "alloc-validated": (1, 0, 0, 0),
-    }
+    assert await desk.item("TR123") == waiting
+    assert await desk.counts(equity, of_equity) == {}
+
+    await desk.send("EQUITY_ALLOC", "EQ-555", **to_equity)
+    allocated: Counts = {"alloc-received": (0, 1, 0, 0), "alloc-validated": (1, 0, 0, 0)}
+    assert await desk.counts(equity, of_equity) == allocated
+    assert await desk.counts(trade, hash_of(**NEW_YORK)) == traded
+    came = ["alloc-received"]
+    assert await desk.item("EQ-555") == ("green", came, ["alloc-validated"], [])
+    assert await desk.item("TR123") == waiting
 
     # It is validated in time, but happened so long ago that it should have been booked by now.
     earlier = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
     await desk.send("EQUITY_VALIDATED", "EQ-555", eventTime=earlier, **to_equity)
+    allocated |= {"alloc-validated": (0, 1, 0, 0), "alloc-booked": (1, 0, 0, 0)}
+    assert await desk.counts(equity, of_equity) == allocated
+    came.append("alloc-validated")
+    assert await desk.item("EQ-555") == ("green", came, ["alloc-booked"], [])
+    assert (await desk.get("/alerts"))["items"] == []
+
     await desk.send("EQUITY_BOOKED", "EQ-555", **to_equity)
-    assert await desk.counts(equity, of_equity) == {
-        "alloc-received": (0, 1, 0, 0),
-        "alloc-validated": (0, 1, 0, 0),
-        "alloc-booked": (0, 1, 1, 0),
-    }
+    assert await desk.counts(equity, of_equity) == {**allocated, "alloc-booked": (0, 1, 1, 0)}
+    assert await desk.item("TR123") == waiting
     assert await desk.counts(trade, hash_of(**NEW_YORK)) == traded, "none of it is the trade's"
-    came = ["alloc-received", "alloc-validated", "alloc-booked"]
+    came.append("alloc-booked")
     assert await desk.item("EQ-555") == ("red", came, [], ["SLA_MISSED"])
     [alert] = (await desk.get("/alerts"))["items"]
     assert alert["dedupeKey"] == f"{equity}:alloc-booked:EQ-555"
@@ -272,15 +263,27 @@ async def test_several_trades_are_counted_by_their_groups(desk: Desk) -> None:
     here, there = hash_of(**NEW_YORK), hash_of(**LONDON)
 
     await desk.send("TRADE_INGEST", "TR123")
+    begun: Counts = {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+    waiting = ("green", ["ingest"], ["sys2-verify"] * 2, [])
+    assert (await desk.counts(version, here), await desk.counts(version, there)) == (begun, {})
+    assert await desk.item("TR123") == waiting
+
     await desk.send("TRADE_INGEST", "TR456", group=LONDON)
-    await desk.send("SYS2_VERIFIED", "TR123")
-    await desk.send("SYS2_VERIFIED", "TR123")
-    assert await desk.counts(version, here) == {
-        "ingest": (0, 1, 0, 0),
-        "sys2-verify": (0, 2, 0, 0),
-        "sys3-ack": (1, 0, 0, 0),
-    }
-    assert await desk.counts(version, there) == {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+    assert (await desk.counts(version, here), await desk.counts(version, there)) == (begun, begun)
+    assert await desk.item("TR456") == waiting
+
+    came, left = ["ingest"], (["sys2-verify", "sys3-ack"], ["sys3-ack"])
+    for verified, to_come in enumerate(left, 1):
+        await desk.send("SYS2_VERIFIED", "TR123")
+        assert await desk.counts(version, here) == {
+            "ingest": (0, 1, 0, 0),
+            "sys2-verify": (2 - verified, verified, 0, 0),
+            "sys3-ack": (1, 0, 0, 0),
+        }
+        assert await desk.counts(version, there) == begun
+        came.append("sys2-verify")
+        assert await desk.item("TR123") == ("green", came, to_come, [])
+        assert await desk.item("TR456") == waiting
 
     await desk.send("TRADE_INGEST", "TR789")
     assert await desk.counts(version, here) == {
@@ -288,11 +291,13 @@ async def test_several_trades_are_counted_by_their_groups(desk: Desk) -> None:
         "sys2-verify": (2, 2, 0, 0),
         "sys3-ack": (1, 0, 0, 0),
     }
-    assert await desk.counts(version, there) == {"ingest": (0, 1, 0, 0), "sys2-verify": (2, 0, 0, 0)}
+    assert await desk.counts(version, there) == begun
+    assert await desk.item("TR789") == waiting
+    assert (await desk.get("/alerts"))["items"] == []
 
     item = await desk.get("/items/TR456")
     assert (item["workflowVersionId"], item["status"], item["group"]) == (version, "green", LONDON)
-    assert await desk.item("TR456") == ("green", ["ingest"], ["sys2-verify"] * 2, [])
+    assert await desk.item("TR456") == waiting
     await desk.send("SYS4_SETTLED", "TR456", group=LONDON)
     assert (await desk.item("TR456"))[3] == [], "an optional edge alone leads there"
     await desk.send("SYS3_ACK", "TR456", group=LONDON)

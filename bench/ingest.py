@@ -3,7 +3,8 @@
     python bench/ingest.py [EVENTS] [postgres | sqlite]
 
 From when the first is sent, or the server begins to read, until all of them are committed with their runs,
-expectations and counts; beside one insert and one commit an event into `event_raw` alone, on the bare driver.
+expectations and counts; beside one insert and one commit an event into `event_raw` alone, on the bare driver,
+and beside the same batches into `event_raw` alone.
 From Kafka, all that the stages tell is published as well. PostgreSQL and Kafka are those at
 TEST_POSTGRES_URL and TEST_KAFKA_BOOTSTRAP, or those that `scripts/services.py` starts.
 """
@@ -30,7 +31,7 @@ from peers.http_calls import Connection as HttpConnection
 from peers.http_calls import connect, free_port
 from triggers import Server, serving
 from waits import started, topic_of_ones_own
-from watching import CHAIN, NAIVE_SHARE, ONE, Measured, events, naive, opened
+from watching import CHAIN, NAIVE_SHARE, ONE, RAW, Measured, alone, events, naive, opened
 
 BATCH, CLIENTS = 1_000, 4
 MUSTER = Path(sys.executable).with_name("muster")
@@ -66,16 +67,16 @@ async def more_than(database: Database, count: int) -> int:
 
 
 class Rates:
-    """Against one commit an event, in the same run."""
+    """Against one commit an event, and against plain batches, in the same run."""
 
-    def __init__(self, naive: float) -> None:
-        self._naive = naive
+    def __init__(self, naive: float, raw: float) -> None:
+        self._naive, self._raw = naive, raw
 
     async def of(self, name: str, count: int, server: Server, work: Callable[[], Awaitable[object]]) -> None:
         began, cpu = time.perf_counter(), server.cpu()
         await work()
         rate, spent = count / (time.perf_counter() - began), (server.cpu() - cpu) / count * 1e6
-        times = f"{rate / self._naive:.1f} times one commit an event"
+        times = f"{rate / self._naive:.1f} times one commit an event, {rate / self._raw:.0%} of event_raw"
         print(f"{name:24} {rate:9,.0f} a second, {times}; {spent:4.0f} µs of the server's process each")
 
 
@@ -109,7 +110,8 @@ async def measure(kind: str, count: int) -> None:
         url, database = await stack.enter_async_context(opened(kind))
         bare = Measured(database)
         await naive(url, bare, count // NAIVE_SHARE)
-        rates = Rates(bare.rates[ONE])
+        await alone(database, bare, count, BATCH)
+        rates = Rates(bare.rates[ONE], bare.rates[RAW])
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         port = free_port()
         settings = {"MUSTER_DATA_DIR": str(folder), "MUSTER_API_RATE_LIMIT": "0", "DB_URL": url}

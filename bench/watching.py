@@ -4,7 +4,8 @@
 
 On PostgreSQL and on SQLite: as events, and as the messages of a topic; by two processes at once (PostgreSQL).
 Against the same events with one insert and one commit each into `event_raw` alone, on the bare driver, and
-against the same batches into `event_raw` alone. Then the live configuration is replayed over what came.
+against the same batches into `event_raw` alone. Then the live configuration is replayed over what came, and
+over trades that come late, twice, before their time or not at all: it exits with 1 where that differs.
 
 Beside each rate is the processor time of this process, and of the server's for PostgreSQL: on a machine with
 other things to do, their sums compare where rates do not. PostgreSQL is the one that `scripts/services.py`
@@ -23,7 +24,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import orjson
@@ -57,6 +58,7 @@ from muster.watch.library import WatchedLibrary
 from muster.watch.messages import instant
 from muster.watch.posting import TopicNames
 from muster.watch.stages import Stage
+from muster.watch.traffic import DEMO_TRADES, Timed, traffic
 from support.engine import postgres_database
 from support.spent import spent_by_server
 
@@ -113,6 +115,8 @@ class Measured:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.rates: dict[str, float] = {}
+        # Seconds of processors, of both, for each.
+        self.spent: dict[str, float] = {}
 
     async def __call__(self, name: str, count: int, work: Callable[[], Awaitable[object]]) -> None:
         gc.collect()
@@ -122,7 +126,7 @@ class Measured:
         await work()
         took, used = time.perf_counter() - began, time.process_time() - cpu
         theirs = await spent_by_server(self._database) - theirs
-        self.rates[name] = count / took
+        self.rates[name], self.spent[name] = count / took, (used + theirs) / count
         print(  # what it is for
             f"{name:30} {count / took:9,.0f} a second; {used / count * 1e6:6.0f} µs of this process each,"
             f" {theirs / count * 1e6:4.0f} µs of the server's",
@@ -148,8 +152,10 @@ async def opened(kind: str) -> AsyncIterator[tuple[str, Database]]:
             await database.close()
 
 
-async def main(count: int, batch: int, kinds: Sequence[str]) -> None:
+async def main(count: int, batch: int, kinds: Sequence[str]) -> bool:
+    """Whether every replay was as it had been."""
     look_rarely()
+    same = True
     for kind in kinds:
         print(f"-- {kind}, {count:,} events by {batch:,}")  # what it is for
         async with opened(kind) as (url, database):
@@ -159,7 +165,10 @@ async def main(count: int, batch: int, kinds: Sequence[str]) -> None:
             await watch(database)
             ways = 2 if kind == "postgres" else 1
             await watched(database, measured, graphs, count, batch, ways)
-            await replayed(database, measured, count)
+            # The events of the plain inserts beside it were never watched.
+            since = await database.read(_watched_since)
+            same &= await replayed(database, measured, count, "orders", since)
+            same &= await realistic(database, measured, graphs, count, batch)
             await told(database, measured, graphs, count, batch, ways)
             one, raw = measured.rates[ONE], measured.rates[RAW]
             for name in (ALL, TOLD):
@@ -168,6 +177,7 @@ async def main(count: int, batch: int, kinds: Sequence[str]) -> None:
             if kind == "postgres":
                 await by_two(url, measured, count, batch)
             await misses(database, measured, graphs, count // 4)
+    return same
 
 
 async def watch(database: Database) -> None:
@@ -292,21 +302,62 @@ def _message(place: int, event: Event) -> Message:
     return Message("events.raw", 0, place, key, orjson.dumps(value), (), event.event_time)
 
 
-async def replayed(database: Database, measured: Measured, count: int) -> None:
-    """What came, through the version that watched it: there is nothing to report."""
+async def replayed(
+    database: Database, measured: Measured, count: int, key: str, since: datetime | None = None
+) -> bool:
+    """What came, through the version that watched it: whether there is nothing to report."""
     library = WatchedLibrary(WatchedWorkflowRepository(database), TimeOrderedIds(SystemClock()))
     backtest = Backtest(library, HistoryRepository(database), SystemClock())
-    # The events of the plain inserts beside it were never watched.
-    since = await database.read(_watched_since)
     differs: list[bool] = []
 
     async def work() -> None:
-        found = await backtest.run(Asked("orders", since=since), CALLER, 10 * count)
+        found = await backtest.run(Asked(key, since=since), CALLER, 10 * count)
         differs.append(found.report.differs or found.report.events < count)
 
-    await measured("replayed", count, work)
-    share = measured.rates["replayed"] / measured.rates[ALL]
-    print(f"replay: {'DIFFERS' if differs[0] else 'no difference'}, at {share:.1f} times the live rate")
+    name = f"replayed, {key}"
+    await measured(name, count, work)
+    share = measured.rates[name] / measured.rates[ALL]
+    print(f"{name}: {'DIFFERS' if differs[0] else 'no difference'}, at {share:.1f} times the live rate")
+    return not differs[0]
+
+
+async def realistic(
+    database: Database, measured: Measured, graphs: WatchedGraphs, count: int, batch: int
+) -> bool:
+    """Trades with their usual mishaps, which happened before now: watched, missed, and replayed."""
+    library = WatchedLibrary(WatchedWorkflowRepository(database), TimeOrderedIds(SystemClock()))
+    await library.create(DEMO_TRADES, CALLER)
+    timed = list(traffic(50.0, 4711, count // len(TYPES)))
+    first = datetime.now(UTC) - timedelta(seconds=timed[-1].at + 60)
+    made = [_traded(each, first) for each in timed]
+    feed = Feed(database, graphs, 1)
+    for start in range(0, len(made), batch):
+        await feed.events.take(made[start : start + batch])
+    due = due_of(database, graphs)
+    while await due.fire(MOST_MISSES):
+        pass
+    await feed.close()
+    return await replayed(database, measured, len({each.event_id for each in made}), "demo-trades")
+
+
+def _traded(timed: Timed, first: datetime) -> Event:
+    told, at = timed.event, first + timedelta(seconds=timed.at)
+    return Event(
+        source_system=str(told["sourceSystem"]),
+        event_id=str(told["eventId"]),
+        event_type=str(told["eventType"]),
+        event_time=at,
+        received_at=at,
+        correlation_key=str(told["correlationKey"]),
+        group=cast("JsonObject", told["group"]),
+        payload=cast("JsonObject", told["payload"]),
+    )
+
+
+def due_of(database: Database, graphs: WatchedGraphs) -> DueExpectations:
+    none, week = timedelta(0), timedelta(days=7)
+    stages = frozenset(Stage)
+    return DueExpectations(database, graphs, "bench", stages, TopicNames(), lambda: (), none, week)
 
 
 def _watched_since(connection: Connection) -> datetime:
@@ -373,9 +424,7 @@ async def misses(database: Database, measured: Measured, graphs: WatchedGraphs, 
                 for place in range(1_000)
             ]
         )
-    due = DueExpectations(
-        database, graphs, "bench", tuple(Stage), TopicNames(), lambda: (), timedelta(0), timedelta(days=7)
-    )
+    due = due_of(database, graphs)
 
     async def work() -> None:
         while await due.fire(MOST_MISSES):
@@ -392,4 +441,4 @@ if __name__ == "__main__":
         numbers = [int(each.replace("_", "")) for each in sys.argv[1:] if each[0].isdigit()]
         named = [each for each in sys.argv[1:] if not each[0].isdigit()] or ["postgres", "sqlite"]
         count, size = numbers + [40_000, 1_000][len(numbers) :]
-        asyncio.run(main(count, size, named))
+        sys.exit(0 if asyncio.run(main(count, size, named)) else 1)

@@ -14,10 +14,13 @@ from muster.definitions.library import Invalid, NotFound
 from muster.kit.ids import TimeOrderedIds
 from muster.model.access import Caller, How, Role
 from muster.store.database import Database
+from muster.store.migrations import migrate
+from muster.store.open import inline_database
 from muster.store.tables import expected_start, workflow_version
 from muster.store.watch_starts import ExpectedStarts
 from muster.watch.backtest import Asked, Backtest
 from muster.watch.replay import Report
+from muster.watch.traffic import DEMO_TRADES, traffic
 from watch_house import EVERY_STAGE, NOON, WatchHouse, event
 from watched_trade import TRADE
 
@@ -164,3 +167,31 @@ async def test_starts_that_are_expected_by_the_clock_are_expected_in_a_replay(
     again = backtest(house.database, TimeOrderedIds(), FakeClock(now))
     assert await replayed(again, "files") == SAME
     assert len(await house.alerts()) == (comes != "in time")
+
+
+@pytest.mark.parametrize("every", [1, 7, None])
+async def test_trades_with_their_usual_mishaps_are_in_a_replay_as_they_were(every: int | None) -> None:
+    """However often somebody looks whether something is missing: every so many seconds, or only in the end.
+    Time passes where the clock is moved."""
+    clock = FakeClock(NOON)
+    simulated = inline_database(clock=clock)
+    await migrate(simulated)
+    house = WatchHouse(simulated)
+    await house.watch(DEMO_TRADES)
+    looked = 0.0
+    for timed in traffic(5.0, 4711, trades=400):
+        while every is not None and timed.at - looked >= every:
+            looked += every
+            clock.forward(seconds=(NOON + timedelta(seconds=looked) - clock.now()).total_seconds())
+            await house.due.fire(1000)
+        told, at = timed.event, NOON + timedelta(seconds=timed.at)
+        named = {"event_id": told["eventId"], "source_system": "demo", "group": told["group"]}
+        await house.take(event(told["eventType"], told["correlationKey"], at, **named))
+    clock.forward(hours=1)
+    while await house.due.fire(1000):
+        pass
+    done = await backtest(simulated, TimeOrderedIds(), clock).run(Asked("demo-trades"), ANN, 10_000)
+    assert differences(done.report) == SAME
+    assert min(done.report.runs.now - 399, done.report.misses.now, done.report.alerts.now) > 0
+    await house.close()
+    await simulated.close()

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from muster.api.watch_parts import Watched
 from muster.app.ground import Ground
 from muster.app.settings import Settings
-from muster.app.watching import read_since, stages_of, topic_names, wanted_topics
+from muster.app.watch_topics import read_since, stages_of, topic_names, wanted_topics
 from muster.kit.clock import Clock
 from muster.kit.ids import Ids
 from muster.store.aggregates import AggregateRepository

@@ -1,10 +1,10 @@
 """Watching, put together: how events come in, and what lets misses fire."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from muster.app.bus import TROUBLE
@@ -12,6 +12,7 @@ from muster.app.ground import Ground
 from muster.app.settings import Settings
 from muster.app.watch_keeping import keeping
 from muster.app.watch_metrics import StandingGauges, WatchMetrics
+from muster.app.watch_topics import own_topics, read_since, stages_of, topic_names, wanted_topics
 from muster.definitions.limits import Limits
 from muster.engine.bus import BusAway, Handler, dead_letter_topic
 from muster.engine.consuming import Consumer
@@ -38,7 +39,6 @@ from muster.watch.attendance import Attendance
 from muster.watch.envelope import NORMALIZED_FIELDS, Bounds
 from muster.watch.intake import Away, Intake, TopicIntake, never_away
 from muster.watch.ports import Events
-from muster.watch.posting import TopicNames
 from muster.watch.stages import Stage
 from muster.watch.traced import TracedEvents, TracedStage
 
@@ -62,85 +62,103 @@ class Watching:
 @asynccontextmanager
 async def opened_watching(ground: Ground, tracer: Tracer | None = None) -> AsyncIterator[Watching]:
     """Take events in, and watch until the end of the block if this instance has the role `watch`."""
-    settings, database = ground.settings, ground.database
-    topics, stages = topic_names(settings), stages_of(settings)
-    metrics, graphs = WatchMetrics(ground.registry), WatchedGraphs()
-
-    subscribed: set[str] = set()
-
-    def wanted() -> Collection[str]:
-        return wanted_topics(settings, subscribed)
-
+    settings, stages = ground.settings, stages_of(ground.settings)
+    metrics, subscribed, seen = WatchMetrics(ground.registry), set[str](), Seen(tracer, ground.clock)
     async with AsyncExitStack() as stack:
-        committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
-        for committer in committers:
-            stack.push_async_callback(committer.close)
-        at_hand = KeptRuns()
-        rules = Rules(graphs, timedelta(days=settings.watch.event_retention_days), at_hand)
-        feed = EventFeed(database, committers, rules, stages, topics, wanted)
-        due = DueExpectations(
-            database,
-            graphs,
-            settings.instance_id,
-            stages,
-            topics,
-            wanted,
-            timedelta(seconds=settings.watch.outage_grace),
-            timedelta(seconds=settings.watch.abandon_after),
-            at_hand,
-        )
-        bounds = bounds_of(settings)
-        most = settings.ingestion.max_concurrent_requests
-        seen = Seen(tracer, ground.clock)
-        sent = seen.events(feed, "ingest", SpanKind.SERVER)
-        intake = Intake(sent, bounds, ground.clock, ground.ids, most, metrics, is_open=Stage.INGEST in stages)
+        parts = _parts(ground, stack, lambda: wanted_topics(settings, subscribed))
+        sent = seen.events(parts.feed, "ingest", SpanKind.SERVER)
+        most, is_open = settings.ingestion.max_concurrent_requests, Stage.INGEST in stages
+        intake = Intake(sent, bounds_of(settings), ground.clock, ground.ids, most, metrics, is_open=is_open)
         if not settings.kafka.bootstrap_servers:
             await stack.enter_async_context(_noticing(ground, subscribed))
         if "watch" not in settings.roles:
-            yield Watching(intake, due, lambda: None)
+            yield Watching(intake, parts.due, lambda: None)
             return
         first = _first(stages)
         attendance = None if first is None else _attendance(ground, first)
         away = never_away if attendance is None else attendance.absence
-        told = seen.events(feed, "ingest", SpanKind.CONSUMER)
-        raw = TopicIntake(told, bounds, ground.clock, Limits(), metrics, absence=away)
-        evaluated = seen.events(feed, "evaluate", SpanKind.CONSUMER)
-        normalized = TopicIntake(evaluated, bounds, ground.clock, Limits(), metrics, NORMALIZED_FIELDS)
-        reading = {
-            topics.raw: raw if Stage.INGEST in stages else None,
-            settings.ruleengine.normalized_topic: normalized
-            if _begins(Stage.RULE, Stage.INGEST, stages)
-            else None,
-            topics.evaluated: seen.stage(AggregateStage(database), "aggregate")
-            if _begins(Stage.AGGREGATE, Stage.RULE, stages)
-            else None,
-            topics.triggered: seen.stage(AlertStage(database), "alert")
-            if _begins(Stage.ALERT, Stage.RULE, stages)
-            else None,
-        }
         consumers = [
             await stack.enter_async_context(_reading(ground, topic, handler))
-            for topic, handler in reading.items()
-            if handler is not None
+            for topic, handler in _handlers(ground, parts.feed, seen, metrics, away)
         ]
         if attendance is not None:
             beat = partial(attendance.beat, consumers[0].member)
             await stack.enter_async_context(_looping("presence", beat))
-        if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
-            await stack.enter_async_context(_firing(ground, due, metrics, away))
-            starts = ExpectedStarts(database, graphs, stages, topics, wanted)
-            await stack.enter_async_context(_expecting(ground, starts))
-        if _begins(Stage.ALERT, Stage.RULE, stages):
-            await stack.enter_async_context(_settling(SettledAlerts(database)))
-        gauges = StandingGauges(WatchStanding(database), ground.registry)
-        for loop in (*keeping(ground, stages, _loop), _loop("what is expected", gauges.measure)):
-            await stack.enter_async_context(_running(loop))
+        await _passes(ground, stack, parts, metrics, away)
 
         def retire() -> None:
             for consumer in consumers:
                 consumer.retire()
 
-        yield Watching(intake, due, retire)
+        yield Watching(intake, parts.due, retire)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What events and the clock do."""
+
+    feed: EventFeed
+    due: DueExpectations
+    starts: ExpectedStarts
+
+
+def _parts(ground: Ground, stack: AsyncExitStack, wanted: Callable[[], Collection[str]]) -> _Parts:
+    settings, database = ground.settings, ground.database
+    topics, stages, graphs, at_hand = topic_names(settings), stages_of(settings), WatchedGraphs(), KeptRuns()
+    committers = [GroupCommitter(database) for _ in range(1 if ground.is_alone else 2)]
+    for committer in committers:
+        stack.push_async_callback(committer.close)
+    rules = Rules(graphs, timedelta(days=settings.watch.event_retention_days), at_hand)
+    due = DueExpectations(
+        database,
+        graphs,
+        settings.instance_id,
+        stages,
+        topics,
+        wanted,
+        timedelta(seconds=settings.watch.outage_grace),
+        timedelta(seconds=settings.watch.abandon_after),
+        at_hand,
+    )
+    return _Parts(
+        EventFeed(database, committers, rules, stages, topics, wanted),
+        due,
+        ExpectedStarts(database, graphs, stages, topics, wanted),
+    )
+
+
+def _handlers(
+    ground: Ground, feed: EventFeed, seen: "Seen", metrics: WatchMetrics, away: Away
+) -> Iterator[tuple[str, Handler]]:
+    """The topics that are read here, the one by which events come first, and who deals with them."""
+    settings, database, clock = ground.settings, ground.database, ground.clock
+    topics, stages, bounds = topic_names(settings), stages_of(settings), bounds_of(settings)
+    if Stage.INGEST in stages:
+        told = seen.events(feed, "ingest", SpanKind.CONSUMER)
+        yield topics.raw, TopicIntake(told, bounds, clock, Limits(), metrics, absence=away)
+    if _begins(Stage.RULE, Stage.INGEST, stages):
+        told = seen.events(feed, "evaluate", SpanKind.CONSUMER)
+        handler = TopicIntake(told, bounds, clock, Limits(), metrics, NORMALIZED_FIELDS)
+        yield settings.ruleengine.normalized_topic, handler
+    if _begins(Stage.AGGREGATE, Stage.RULE, stages):
+        yield topics.evaluated, seen.stage(AggregateStage(database), "aggregate")
+    if _begins(Stage.ALERT, Stage.RULE, stages):
+        yield topics.triggered, seen.stage(AlertStage(database), "alert")
+
+
+async def _passes(
+    ground: Ground, stack: AsyncExitStack, parts: _Parts, metrics: WatchMetrics, away: Away
+) -> None:
+    """Do what the clock asks for, as long as the stack is open."""
+    settings, database, stages = ground.settings, ground.database, stages_of(ground.settings)
+    if Stage.RULE in stages and settings.ruleengine.scheduler_enabled:
+        await stack.enter_async_context(_firing(ground, parts.due, metrics, away))
+        await stack.enter_async_context(_expecting(ground, parts.starts))
+    if _begins(Stage.ALERT, Stage.RULE, stages):
+        await stack.enter_async_context(_settling(SettledAlerts(database)))
+    gauges = StandingGauges(WatchStanding(database), ground.registry)
+    for loop in (*keeping(ground, stages, _loop), _loop("what is expected", gauges.measure)):
+        await stack.enter_async_context(_running(loop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,38 +185,6 @@ def _begins(stage: Stage, before: Stage, stages: Collection[Stage]) -> bool:
     return stage in stages and before not in stages
 
 
-def wanted_topics(settings: Settings, subscribed: Collection[str]) -> Collection[str]:
-    """The topics that messages are published on. On Kafka anybody may read along; on the embedded bus it is
-    known who does."""
-    topics = topic_names(settings)
-    if settings.kafka.bootstrap_servers:
-        return _own_topics(topics)
-    return {*_handed_on(stages_of(settings), topics), *subscribed}
-
-
-def stages_of(settings: Settings) -> Set[Stage]:
-    return {Stage(name) for name in settings.watch.stages}
-
-
-def _handed_on(stages: Collection[Stage], topics: TopicNames) -> Iterator[str]:
-    """The topics by which what these stages do reaches those that run elsewhere. Whoever resolves an alert
-    tells those who count, whatever it runs itself."""
-    for topic, stage, after in (
-        (topics.normalized, Stage.INGEST, Stage.RULE),
-        (topics.triggered, Stage.RULE, Stage.ALERT),
-    ):
-        if stage in stages and after not in stages:
-            yield topic
-    if not {Stage.RULE, Stage.AGGREGATE} <= set(stages):
-        yield topics.evaluated
-
-
-def read_since(settings: Settings, at: datetime) -> datetime:
-    """Since when a group of the embedded bus was seen that counts as a reader: for so long its messages are
-    kept for it."""
-    return at - timedelta(days=settings.bus.retention_days)
-
-
 @asynccontextmanager
 async def _noticing(ground: Ground, subscribed: set[str]) -> AsyncIterator[None]:
     """Know which topics of the embedded bus somebody reads, until the end of the block."""
@@ -207,22 +193,11 @@ async def _noticing(ground: Ground, subscribed: set[str]) -> AsyncIterator[None]
         since = read_since(ground.settings, ground.clock.now())
         found = await ground.database.read(partial(subscribed_topics, since=since), single=True)
         subscribed.clear()
-        subscribed.update(found & set(_own_topics(topic_names(ground.settings))))
+        subscribed.update(found & set(own_topics(topic_names(ground.settings))))
         return LOOK_AGAIN
 
     async with _looping("subscribed topics", look):
         yield
-
-
-def topic_names(settings: Settings) -> TopicNames:
-    rules = settings.ruleengine
-    return TopicNames(
-        settings.ingestion.raw_topic,
-        settings.ingestion.normalized_topic,
-        rules.synthetic_topic,
-        rules.rule_evaluated_topic,
-        rules.alerts_triggered_topic,
-    )
 
 
 def bounds_of(settings: Settings) -> Bounds:
@@ -266,15 +241,11 @@ async def _made_and_read(ground: Ground, topic: str, consumer: Consumer) -> None
     """The topics are ours, so they are made where they are not there."""
     while True:
         try:
-            await ground.bus.make({topic, *_own_topics(topic_names(ground.settings))})
+            await ground.bus.make({topic, *own_topics(topic_names(ground.settings))})
             break
         except (BusAway, *TROUBLE):
             await asyncio.sleep(LOOK_AGAIN)
     await consumer.run()
-
-
-def _own_topics(names: TopicNames) -> tuple[str, ...]:
-    return (names.normalized, names.missed, names.evaluated, names.triggered)
 
 
 def _attendance(ground: Ground, stage: Stage) -> Attendance:

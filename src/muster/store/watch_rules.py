@@ -37,6 +37,8 @@ from muster.watch.posting import Post
 RUN_IDS, EXPECTATION_IDS = "workflow_run", "expectation"
 LONGEST_EXCERPT = 512
 SEEN_AT_ONCE = 500
+# Of more groups than these it is not remembered that they are written: they are written once more, in vain.
+MOST_GROUPS = 100_000
 C = event_occurrence.c
 # A run, and an event by its source and its id.
 Seen = tuple[int, str, str]
@@ -160,6 +162,8 @@ class Rules:
             }
             for version_id, hash_ in missing
         ]
+        if len(self._groups) > MOST_GROUPS:
+            self._groups.clear()
         # Those that this transaction writes may yet be undone with it.
         self._groups |= set(missing) - insert_new(connection, stage_group, rows, GROUP_KEY)
 

@@ -13,6 +13,8 @@ from torture.moving import Journey, move
 from torture.torture import Plan, torture
 from torture.waiting import Vigil, wait_for_all
 
+OUTAGE_SECONDS = 30.0
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
@@ -57,7 +59,8 @@ def _chosen(seed: int, given: argparse.Namespace) -> Coroutine[None, None, Verdi
     if given.missing:
         return miss_all(Silence(seed, given.executions, every=given.every))
     if given.waiting:
-        vigil = Vigil(seed, given.executions, every=given.every, outage=given.outage, broker=given.broker)
+        outage = OUTAGE_SECONDS if given.outage else 0.0
+        vigil = Vigil(seed, given.executions, every=given.every, outage=outage, broker=given.broker)
         return wait_for_all(vigil)
     return torture(_plan(seed, given))
 

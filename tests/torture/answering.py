@@ -90,8 +90,8 @@ class Answers:
 
 
 class Answering:
-    """Sends answers, each until it is acknowledged. `published` is where each message is, and `begun` when
-    each was first sent."""
+    """Sends answers, each until it is acknowledged. `published` is where each message is, `begun` when each
+    was first sent, and `tries` how often each callback was."""
 
     def __init__(self, instances: Sequence[MusterProcess], bus: KafkaBus) -> None:
         self._instances, self._bus = instances, bus
@@ -99,6 +99,7 @@ class Answering:
         self.accepted: Counter[tuple[Ids, By]] = Counter()
         self.told: Counter[str] = Counter()
         self.begun: dict[int, float] = {}
+        self.tries: Counter[int] = Counter()
         self.published: dict[tuple[Place, int], Answer] = {}
 
     async def answer_all(self, answers: Sequence[Answer]) -> None:
@@ -125,6 +126,7 @@ class Answering:
     async def _call_back(self, client: httpx.AsyncClient, answer: Answer) -> None:
         for _ in range(MOST_TRIES):
             url = f"{self._chance.choice(self._instances).url}{CALLBACK}"
+            self.tries[answer.number] += 1
             with suppress(httpx.TransportError):
                 found = await client.post(url, json=answer.body)
                 if found.status_code == 200:

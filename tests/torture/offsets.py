@@ -118,29 +118,43 @@ def _marks(connection: Connection, done: dict[tuple[Place, int], Answer]) -> set
     return found | {int(payload["number"]) for payload in misses}
 
 
-async def rebalance(brokers: str, group: str, topic: str, times: int, done: "asyncio.Event") -> int:
-    """Let somebody join the group who does nothing, and leave, again and again: how many times the partitions
-    were given out anew."""
-    given = 0
+class Guest:
+    """Somebody who joins the group, does nothing, and leaves, again and again. `given` is how many times the
+    partitions were given out anew when it came; when it leaves they are once more, which nobody counts."""
 
-    def assigned(_: object, __: Sequence[TopicPartition]) -> None:
-        nonlocal given
-        given += 1
-
-    def join_and_leave() -> None:
+    def __init__(self, brokers: str, group: str, topic: str) -> None:
         # Without a position of its own: what it was given is somebody else's to do.
         config = {"bootstrap.servers": brokers, "group.id": group, "enable.auto.commit": False}
-        guest = Consumer({**config, "auto.offset.reset": "earliest", **STRATEGY, **SILENT})
-        before = given
-        guest.subscribe([topic], on_assign=assigned)
+        self._config = {**config, "auto.offset.reset": "earliest", **STRATEGY, **SILENT}
+        self._topic = topic
+        self._is_over = False
+        self.given = 0
+
+    async def come_and_go(self, times: int) -> None:
+        """So many times, or until it is over."""
+        while self.given < times and not self._is_over:
+            with suppress(KafkaException):
+                await asyncio.to_thread(self._join_and_leave)
+            await asyncio.sleep(0.2)
+
+    async def has_come(self, times: int) -> None:
+        """Once it has, so many times, however long that takes."""
+        while True:
+            if self.given >= times:
+                break
+            await asyncio.sleep(0.05)
+
+    def stay_away(self) -> None:
+        self._is_over = True
+
+    def _join_and_leave(self) -> None:
+        guest, before = Consumer(self._config), self.given
+        guest.subscribe([self._topic], on_assign=self._assigned)
         for _ in range(60):
             guest.poll(0.5)
-            if given > before or done.is_set():
+            if self.given > before or self._is_over:
                 break
         guest.close()
 
-    while given < times and not done.is_set():
-        with suppress(KafkaException):
-            await asyncio.to_thread(join_and_leave)
-        await asyncio.sleep(0.2)
-    return given * 2  # one when it comes, and one when it goes
+    def _assigned(self, _: object, places: Sequence[TopicPartition]) -> None:
+        self.given += 1

@@ -1,14 +1,13 @@
 """Messages of topics reach the waits that they name, whole batches at once."""
 
-import json
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
+import message_batches
 from event_house import DONE, TOPIC, Awaiting
 from muster.definitions.limits import Limits
-from muster.engine.bus import Batch, Message
+from muster.engine.bus import Batch
 from muster.model.json import Json
 from muster.nodes.event_messages import WaitMessages
 from muster.store.business_keys import BusinessKeys
@@ -29,9 +28,7 @@ def handle(house: Awaiting) -> WaitMessages:
 
 
 def batch(*values: Json | bytes, topic: str = TOPIC) -> Batch:
-    raw = [value if isinstance(value, bytes) else json.dumps(value).encode() for value in values]
-    at = datetime.now(UTC)
-    return Batch([Message(topic, 0, place, None, value, (), at) for place, value in enumerate(raw)])
+    return message_batches.batch(*values, topic=topic)
 
 
 async def ids(house: Awaiting, execution: str) -> dict[str, Json]:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
 
@@ -34,3 +35,16 @@ async def test_only_what_has_no_letter_gets_one(database: Database) -> None:
     await letters.keep([first, second])
     await letters.keep([second, third, third])
     assert await names(database) == Counter(each.name for each in MESSAGES[:3])
+
+
+async def test_a_topic_that_is_made_anew_has_letters_of_its_own(database: Database) -> None:
+    letters, again = RejectedMessages(database), replace(MESSAGES[0], at=AT + timedelta(days=1))
+    for each in (MESSAGES[0], again, again):
+        await letters.keep([Rejected(each, "Unreadable", "no JSON")])
+    assert await names(database) == Counter({MESSAGES[0].name: 2})
+
+
+async def test_the_longest_name_of_a_topic_has_room(database: Database) -> None:
+    poison = replace(MESSAGES[0], topic="t" * 249, partition=100, offset=10**12)
+    await RejectedMessages(database).keep([Rejected(poison, "Unreadable", "no JSON")])
+    assert await names(database) == Counter({poison.name[-255:]: 1})

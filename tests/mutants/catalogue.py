@@ -15,6 +15,7 @@ AT_HAND = "tests/contract/test_contexts_at_hand.py"
 IN_CACHE = "tests/contract/test_durability_in_a_cache.py"
 CACHE_HISTORIES = "tests/contract/test_cache_histories.py"
 EVENT_WAITS = "tests/contract/test_event_waits.py"
+KEYS = "tests/contract/test_business_keys.py"
 WITH_ITS_EVENT = "tests/contract/test_ended_with_its_event.py"
 BUS = "tests/contract/test_bus_conformance.py"
 EXTERNAL_TASKS = "tests/contract/test_external_tasks.py"
@@ -845,6 +846,55 @@ MUTANTS = [
         "        self._commit_again(consumer)\n",
         "        pass\n",
         "tests/contract/test_refused_positions.py refused",
+    ),
+    Mutant(
+        "the wait that is there when an event comes, however old that is",
+        "store/business_keys.py",
+        "IN_TIME = or_(K.created_at <= B.received_at, K.created_at <= B.expires_at)",
+        "IN_TIME = or_(K.created_at <= B.expires_at)",
+        f"{KEYS} however_old and sqlite",
+    ),
+    Mutant(
+        "the time for which an early event is kept",
+        "store/business_keys.py",
+        "MAY_MEET = (B.taken.is_(False), OPEN, APART, IN_TIME)",
+        "MAY_MEET = (B.taken.is_(False), OPEN, APART)",
+        f"{KEYS} none_after and sqlite",
+    ),
+    Mutant(
+        "the business key of a wait that may be armed again",
+        "store/business_keys.py",
+        "W.status.not_in((WaitStatus.WAITING.value, WaitStatus.TIMEOUT.value))",
+        "W.status != WaitStatus.WAITING.value",
+        f"{KEYS} hears_its_event and sqlite",
+    ),
+    Mutant(
+        "an event under a business key is one wait's, also by hand",
+        "store/event_receiving.py",
+        "        if event.key is not None:\n",
+        "        if False:\n",
+        f"{KEYS} no_near_miss and sqlite",
+    ),
+    Mutant(
+        "messages of a topic that was made anew",
+        "engine/bus.py",
+        'return f"{self.name}@{self.at.isoformat()}"',
+        "return self.name",
+        f"{KEYS} made_anew and sqlite",
+    ),
+    Mutant(
+        "what is heard before the first wait",
+        "store/workflows.py",
+        "    listen_for(connection, document)\n",
+        "",
+        f"{KEYS} before_the_first_wait and sqlite",
+    ),
+    Mutant(
+        "topics that executions still wait on",
+        "store/wait_topics.py",
+        "[*active, *running]",
+        "active",
+        f"{KEYS} still_waits and sqlite",
     ),
     Mutant(
         "what nobody can read is no event",

@@ -19,12 +19,15 @@ from muster.nodes.ports import Http
 from muster.nodes.waiting_for_events import EventWaits, WaitForEvents
 from muster.store.business_keys import BusinessKeys
 from muster.store.resuming import Receptions
+from muster.store.wait_topics import WaitTopics
 
 WHSEC = "whsec_"
 
 
 @asynccontextmanager
-async def meeting(keyed: BusinessKeys, look_now: Callable[[], None], lookout: Lookout) -> AsyncIterator[None]:
+async def meeting(
+    keyed: BusinessKeys, topics: WaitTopics, look_now: Callable[[], None], lookout: Lookout
+) -> AsyncIterator[None]:
     """Bring events under business keys and their waits together until the end of the block."""
 
     async def meet() -> float:
@@ -37,7 +40,7 @@ async def meeting(keyed: BusinessKeys, look_now: Callable[[], None], lookout: Lo
     lookout.watch(Sight.KEYS, meets.wake)
     loops = [
         meets,
-        Loop("old events", Housekeeping([keyed]).tidy, (NotWritten,)),
+        Loop("old events", Housekeeping([keyed, topics]).tidy, (NotWritten,)),
     ]
     running = [asyncio.create_task(loop.run()) for loop in loops]
     try:

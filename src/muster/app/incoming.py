@@ -22,6 +22,7 @@ from muster.store.applying import Applying
 from muster.store.business_keys import BusinessKeys
 from muster.store.event_wait_lists import EventWaitLists
 from muster.store.event_wait_records import EventWaitRepository
+from muster.store.wait_topics import WaitTopics
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ async def taking_in(
     async with AsyncExitStack() as stack:
         if ground.has_engine:
             await stack.enter_async_context(counting_waits(lists, ground.registry))
-            await stack.enter_async_context(meeting(keyed, look_now, ground.lookout))
+            await stack.enter_async_context(meeting(keyed, WaitTopics(database), look_now, ground.lookout))
         consumer = await stack.enter_async_context(
             consuming(
                 ground.settings,

@@ -8,7 +8,7 @@ recorded.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 from muster.kit.traceparent import HEADER as TRACE_PARENT
@@ -16,6 +16,9 @@ from muster.kit.traceparent import kept_traceparent
 
 # Names and values, in their order; a name may come more than once.
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
+
+# When messages were published whose producers give no time.
+NO_TIME = datetime.fromtimestamp(0, UTC)
 
 # What a message in a topic of dead letters tells beside its own headers.
 ERROR_MESSAGE = "X-Error-Message"
@@ -51,8 +54,8 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that was consumed. (topic, partition, offset) names it for ever: a redelivery has the same.
-    `at` is when it was published."""
+    """A message that was consumed. (topic, partition, offset) names it as long as its topic is there: a
+    redelivery has the same. `at` is when it was published; `NO_TIME`: nobody says."""
 
     topic: str
     partition: int
@@ -68,8 +71,14 @@ class Message:
 
     @property
     def name(self) -> str:
-        """What tells it from all others, for logs and keys."""
+        """What tells it from all others of its topic, for logs and batches."""
         return f"{self.topic}/{self.partition}/{self.offset}"
+
+    @property
+    def delivery(self) -> str:
+        """What tells it from all others for ever. With its time: a topic that is made anew counts from
+        nothing."""
+        return f"{self.name}@{self.at.isoformat()}"
 
     def header(self, name: str) -> bytes | None:
         """The last value of a header; its name is compared without regard to case."""

@@ -32,7 +32,7 @@ def _event(event: Expected) -> JsonObject:
         document["filter"] = dict(event.filter)
     if event.deadline is not None:
         document["deadline"] = event.deadline.isoformat()
-    texts = {"topic": event.topic, "path": event.path, "key": event.key}
+    texts = {"topic": event.topic, "key": event.key}
     return {**document, **{name: text for name, text in texts.items() if text is not None}}
 
 
@@ -58,7 +58,6 @@ def _expected(document: JsonObject) -> Expected:
         source=Source(str(document["source"])),
         required=document.get("required") is not False,
         topic=_text(document.get("topic")),
-        path=_text(document.get("path")),
         filter=wanted if isinstance(wanted, dict) else {},
         deadline=None if until is None else datetime.fromisoformat(str(until)),
         key=_text(document.get("key")),

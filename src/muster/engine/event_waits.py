@@ -2,12 +2,10 @@
 deadline. Pure: events come in any order, twice, wrong or never, and the same ones decide alike.
 """
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, assert_never
 
 from muster.engine.tracing import Waiter
@@ -57,49 +55,9 @@ class Expected:
     source: Source
     required: bool = True
     topic: str | None = None
-    path: str | None = None
     filter: JsonView = field(default_factory=dict)
     deadline: datetime | None = None
     key: str | None = None
-
-
-class TopicFields(NamedTuple):
-    """A topic, and where its messages have the two ids. Without a field for the execution, what is there for
-    the correlation is a business key, and events are kept for so many seconds until a wait meets them."""
-
-    topic: str
-    correlation: str
-    execution: str
-    buffer_seconds: int = 0
-
-
-class WaitKey(NamedTuple):
-    """A business key, by its hash, under which a wait expects an event: alone, or with others."""
-
-    hash: str
-    event: str
-    is_shared: bool = False
-    filter: Mapping[str, Json] = MappingProxyType({})
-
-
-class KeyedEvent(NamedTuple):
-    """An event under a business key. `name` tells its message from all others; `trace` is the `traceparent`
-    that it came with."""
-
-    hash: str
-    topic: str
-    data: Json
-    name: str
-    received_at: datetime
-    expires_at: datetime
-    trace: str | None = None
-
-
-def key_hash(topic: str, field: str, value: Json) -> str | None:
-    """The hash of a business key; None: this is none. Numbers and texts that read alike are alike."""
-    if value is None or isinstance(value, bool | list | dict):
-        return None
-    return hashlib.sha256(f"{topic}\n{field}\n{value}".encode(errors="replace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +329,21 @@ def at_deadline(plan: Plan, received: JsonView) -> Ending:
             return Ending.GOES_ON if all(name in received for name in _essential(plan)) else Ending.FAILS
         case _:
             assert_never(plan.on_timeout)
+
+
+def lacking(plan: Plan, received: JsonView) -> str:
+    """What a wait lacked whose time is over and which is not complete, in words."""
+    names = needed(plan, received)
+    if plan.on_timeout is OnTimeout.CONTINUE:
+        # What it would have gone on without is not why it failed.
+        names = tuple(name for name in _essential(plan) if name not in received) or names
+    if names:
+        told = ", ".join(names)
+        is_one = len(names) == 1 or not _takes_any(plan)
+        return f"{told} did not come in time" if is_one else f"none of {told} came in time"
+    trouble = trouble_of_condition(plan, received)
+    why = "" if trouble is None else f": it cannot be computed with what has come: {trouble}"
+    return f"`completeWhen` did not hold in time{why}"
 
 
 def _essential(plan: Plan) -> tuple[str, ...]:

@@ -99,8 +99,7 @@ def event_of(message: Message, body: Json, clock: Clock) -> Event:
         name=_name(message, body),
         # Without one of its own each message is an event of its own.
         id=_first(message, EVENT_IDS) or event_id_of(body) or message.name,
-        # With its time: a topic that is made anew counts from nothing.
-        delivery=f"{message.name}@{message.at.isoformat()}",
+        delivery=message.delivery,
         received_at=clock.now(),
         trace=trace_of(message),
     )

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import TypeAlias
 
 from muster.engine.commands import CommandFailed, CommandLetter, CommandOpening
-from muster.engine.event_waits import Plan, TopicFields, WaitKey
+from muster.engine.event_keys import TopicFields, WaitKey
+from muster.engine.event_waits import Plan
 from muster.engine.external_tasks import ExternalTaskOpening
 from muster.engine.node_claims import NodeDone, NodeReleased
 from muster.engine.outbox import OutgoingMessage

@@ -3,23 +3,14 @@
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from muster.definitions.jsontext import read_json
 from muster.definitions.limits import Limits
-from muster.engine.bus import Batch, Message, Rejected, trace_of
-from muster.engine.event_waits import (
-    Arrived,
-    KeyedEvent,
-    NearMiss,
-    Refused,
-    Source,
-    TopicFields,
-    Verdict,
-    field_of,
-    key_hash,
-)
+from muster.engine.bus import NO_TIME, Batch, Message, Rejected, trace_of
+from muster.engine.event_keys import KeyedEvent, TopicFields, key_hash
+from muster.engine.event_waits import Arrived, NearMiss, Refused, Source, Verdict, field_of
 from muster.kit.clock import Clock
 from muster.model.json import Json
 from muster.model.problems import AuthorError
@@ -73,6 +64,7 @@ class WaitMessages:
         rejected: list[Rejected] = []
         events: list[Arrived] = []
         keyed: list[KeyedEvent] = []
+        now = self._clock.now()
         for message in batch.messages:
             # Where no wait has ever looked for events, what is in a message is not its business.
             if message.topic in fields and message.value is not None:
@@ -83,13 +75,12 @@ class WaitMessages:
                     events += unreadable(message)
                 else:
                     events += events_of(message, data, fields[message.topic])
-                    keyed += keyed_of(message, data, fields[message.topic])
+                    keyed += keyed_of(message, data, fields[message.topic], now)
         if events:
             for event, verdict in zip(events, await self._reception.receive(events), strict=True):
                 _tell(event, verdict)
-        now = self._clock.now()
-        if fresh := [event for event in keyed if event.expires_at > now]:
-            await self._keyed.keep(fresh)
+        if keyed:
+            await self._keyed.keep(keyed)
             await self._keyed.meet()
         return rejected
 
@@ -128,15 +119,19 @@ def unreadable(message: Message) -> Iterator[Arrived]:
         yield Arrived(Source.KAFKA, *ids, beginning(message.value), message.topic, is_unreadable=True)
 
 
-def keyed_of(message: Message, data: Json, fields: Sequence[TopicFields]) -> Iterator[KeyedEvent]:
-    """The same of business keys."""
+def keyed_of(
+    message: Message, data: Json, fields: Sequence[TopicFields], now: datetime
+) -> Iterator[KeyedEvent]:
+    """The same of business keys. What is older than it would be kept for is an event all the same: its wait
+    may have been there all the time."""
+    published = now if message.at == NO_TIME else message.at
     for each in fields:
         if not each.execution and (found := field_of(data, each.correlation)) is not None:
             hashed = key_hash(message.topic, each.correlation, found)
-            until = message.at + timedelta(seconds=each.buffer_seconds)
+            until = published + timedelta(seconds=each.buffer_seconds)
             if hashed is not None:
                 trace = trace_of(message)
-                yield KeyedEvent(hashed, message.topic, data, message.name, message.at, until, trace)
+                yield KeyedEvent(hashed, message.topic, data, message.delivery, now, until, trace)
 
 
 def _tell(event: Arrived, verdict: Verdict) -> None:

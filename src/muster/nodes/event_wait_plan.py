@@ -4,17 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from muster.definitions.durations import parse_duration
-from muster.engine.event_waits import (
-    RECEIVED,
-    Expected,
-    OnTimeout,
-    Plan,
-    Source,
-    Strategy,
-    TopicFields,
-    WaitKey,
-    key_hash,
-)
+from muster.engine.event_keys import TopicFields, WaitKey, key_hash
+from muster.engine.event_waits import RECEIVED, Expected, OnTimeout, Plan, Source, Strategy
 from muster.expr import Scope, compile_condition
 from muster.model.json import Json, JsonObject, JsonView
 from muster.nodes.resolved import BadParameter, object_of, text_of, texts_of
@@ -48,7 +39,6 @@ def _expected(name: str, block: JsonView, now: datetime) -> Expected:
         source=_SOURCES.get(name) or Source(str(block.get("source"))),
         required=block.get("required", True) is not False,
         topic=text_of(block.get("topic"), f"{name}.topic"),
-        path=text_of(block.get("path"), f"{name}.path"),
         filter=object_of(block.get("filter"), f"{name}.filter"),
         deadline=None if own is None else now + _length(own, f"{name}.timeout"),
         key=_key(name, block),

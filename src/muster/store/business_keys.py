@@ -2,15 +2,19 @@
 
 An event is kept before anybody looks for its wait, and a wait's key before anybody looks for its events; the
 pass that brings the two together looks at both, and comes again. So neither is missed, however they cross.
+Whether they meet is decided by when each began, not by when the pass comes: an event is for the waits that
+were there when it came, however old it is, and for those that begin while it is kept.
 """
 
 import hashlib
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, Select, delete, exists, select, update
+from sqlalchemy import Connection, Row, Select, delete, exists, or_, select, update
 
-from muster.engine.event_waits import Accepted, Arrived, KeyedEvent, Source, WaitStatus, passes
+from muster.engine.event_keys import KeyedEvent
+from muster.engine.event_waits import Accepted, Arrived, Source, WaitStatus, passes
 from muster.engine.ports import NotWritten
 from muster.store.committer import TROUBLE
 from muster.store.database import Database, Work
@@ -26,14 +30,18 @@ W = execution_wait_states.c
 AT_ONCE = 200
 Taken = tuple[Arrived, Accepted]
 Heard = Callable[[Sequence[Taken]], None]
+# At least so long an event is known after it came, so that a repeat of its message is recognised.
+REMEMBERED = timedelta(hours=1)
 # A key and an event that may meet.
 OPEN = W.status == WaitStatus.WAITING.value
 APART = ~exists().where(M.event_id == B.id, M.wait_id == K.wait_id)
+IN_TIME = or_(K.created_at <= B.received_at, K.created_at <= B.expires_at)
+MAY_MEET = (B.taken.is_(False), OPEN, APART, IN_TIME)
 MEETING = (
     select(B.id)
     .join(wait_key, K.hash == B.hash)
     .join(execution_wait_states, W.id == K.wait_id)
-    .where(B.taken.is_(False), OPEN, APART)
+    .where(*MAY_MEET)
 )
 PAIRS: Select[Any] = (
     select(
@@ -51,7 +59,7 @@ PAIRS: Select[Any] = (
     )
     .join(wait_key, K.hash == B.hash)
     .join(execution_wait_states, W.id == K.wait_id)
-    .where(B.taken.is_(False), OPEN, APART)
+    .where(*MAY_MEET)
     .order_by(B.id, K.created_at, K.wait_id)
 )
 
@@ -149,13 +157,16 @@ def _row(event: KeyedEvent) -> dict[str, object]:
 
 
 def _forget(connection: Connection, most: int) -> int:
-    old = select(B.id).where(B.expires_at <= now(connection)).order_by(B.expires_at).limit(most)
-    events = sorted(connection.scalars(old))
+    at = now(connection)
+    old = select(B.id).where(B.expires_at <= at, B.received_at <= at - REMEMBERED)
+    events = sorted(connection.scalars(old.order_by(B.expires_at).limit(most)))
     if events:
         connection.execute(delete(buffered_event_wait).where(M.event_id.in_(events)))
         connection.execute(delete(buffered_event).where(B.id.in_(events)))
+    # One whose time was over may be armed again, and then expects the same.
+    is_over = or_(W.id.is_(None), W.status.not_in((WaitStatus.WAITING.value, WaitStatus.TIMEOUT.value)))
     over = select(K.wait_id).join(execution_wait_states, W.id == K.wait_id, isouter=True)
-    waits = sorted(set(connection.scalars(over.where(~OPEN | W.id.is_(None)).limit(most))))
+    waits = sorted(set(connection.scalars(over.where(is_over).limit(most))))
     if waits:
         connection.execute(delete(wait_key).where(K.wait_id.in_(waits)))
     return len(events)

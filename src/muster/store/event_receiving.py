@@ -122,6 +122,8 @@ class _Held:
         return verdict
 
     def _miss(self, event: Arrived, refused: Refused) -> None:
+        if event.key is not None:
+            return  # it is kept, and may be another's: applied by hand as well, it would be two waits'
         known = self.events.get(refused.name or "")
         if refused.reason is Refusal.DUPLICATE and isinstance(known, dict):
             repeats = known.get("repeats")

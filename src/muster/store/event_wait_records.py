@@ -6,8 +6,9 @@ from typing import Any
 from sqlalchemy import Row, select
 from sqlalchemy.exc import DBAPIError
 
+from muster.engine.event_keys import TopicFields
 from muster.engine.event_wait_codec import plan_of
-from muster.engine.event_waits import Arrived, TopicFields, Verdict, WaitStatus
+from muster.engine.event_waits import Arrived, Verdict, WaitStatus
 from muster.engine.ports import NotWritten
 from muster.nodes.waiting_for_events import KeptWait
 from muster.store.committer import TROUBLE

@@ -10,14 +10,15 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, or_, select, update
 
 from muster.engine.actions import Rearm
+from muster.engine.event_keys import WaitKey
 from muster.engine.event_wait_codec import document_of, plan_of
 from muster.engine.event_waits import (
     Plan,
-    WaitKey,
     WaitState,
     WaitStatus,
     at_deadline,
     deadline,
+    lacking,
     needed,
     rearmed,
 )
@@ -27,7 +28,8 @@ from muster.model.json import Json, JsonObject
 from muster.store.among import Among, run_among
 from muster.store.answers import Answer, give
 from muster.store.dialect import insert_new, now, update_rows
-from muster.store.tables import execution_wait_states, wait_key, wait_topic
+from muster.store.tables import execution_wait_states, wait_key
+from muster.store.wait_topics import listen, listen_again
 
 W = execution_wait_states.c
 VISIT = ("execution_id", "node_id", "visit")
@@ -62,10 +64,7 @@ def write_event_waits(connection: Connection, opened: Sequence[tuple[str, Openin
 def _open(connection: Connection, openings: Sequence[tuple[str, EventWaitOpening]]) -> None:
     if not openings:
         return
-    topics = sorted({topic for _, each in openings for topic in each.topics})
-    names = [str(column.name) for column in wait_topic.c]
-    known = [dict(zip(names, topic, strict=True)) for topic in topics]
-    insert_new(connection, wait_topic, known, names[:3])
+    listen(connection, (fields for _, each in openings for fields in each.topics))
     keys = [_key_row(each, key) for _, each in openings for key in each.keys]
     insert_new(connection, wait_key, keys, ("hash", "wait_id", "event"))
     rows = {(execution, each.node, each.visit): _row(execution, each) for execution, each in openings}
@@ -150,9 +149,13 @@ def expire_event_waits(connection: Connection, execution_id: str, closing: Closi
 
 def rearm_wait(connection: Connection, rearm: Rearm) -> None:
     """Let a wait whose time was over go on. Its execution is locked, and goes on with it."""
-    mine = select(W.config, W.version).where(W.id == rearm.wait_id, W.status == WaitStatus.TIMEOUT.value)
+    mine = select(W.execution_id, W.config, W.version).where(
+        W.id == rearm.wait_id, W.status == WaitStatus.TIMEOUT.value
+    )
     row = connection.execute(mine.with_for_update()).first()
     if row is not None:
+        # Nobody may have listened meanwhile.
+        listen_again(connection, row.execution_id)
         plan = rearmed(plan_of(row.config), rearm.until)
         again = {
             "id": rearm.wait_id,
@@ -173,8 +176,9 @@ def _told(row: Row[Any], late: bool) -> JsonObject:
     if not late:
         return {MORE_TIME: row.expires_at.isoformat(), "waitStateId": row.id}
     received = received_of(row)
-    ending = at_deadline(plan_of(row.config), received)
-    return {**told(row, WaitStatus.TIMEOUT, received), "ending": ending.value}
+    plan = plan_of(row.config)
+    over = told(row, WaitStatus.TIMEOUT, received)
+    return {**over, "ending": at_deadline(plan, received).value, "lacking": lacking(plan, received)}
 
 
 def _answer(row: Row[Any], told: JsonObject) -> Answer:

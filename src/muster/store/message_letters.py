@@ -1,5 +1,6 @@
 """Dead letters of messages: as they came, with what is wrong with them."""
 
+import hashlib
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,11 +36,16 @@ class RejectedMessages:
 
 def write_rejected(connection: Connection, rejected: Sequence[Rejected]) -> None:
     """A letter for each, unless it has one: a message that comes again is rejected again."""
-    by_name = {each.message.name: each for each in rejected}
+    by_name = {_name_of(each.message): each for each in rejected}
     at = now(connection)
     # In one order: two who have the same messages do not wait for each other.
     rows = [_row(name, each, at) for name, each in sorted(by_name.items())]
     insert_new(connection, dead_letter, rows, ("message_name",))
+
+
+def _name_of(message: Message) -> str:
+    """What a message's letter is known by. As a hash: a topic's name alone may fill the column."""
+    return hashlib.sha256(message.delivery.encode()).hexdigest()
 
 
 def _row(name: str, rejected: Rejected, at: datetime) -> dict[str, object]:
@@ -47,7 +53,7 @@ def _row(name: str, rejected: Rejected, at: datetime) -> dict[str, object]:
     return {
         "kind": LetterKind.MESSAGE.value,
         "source": message.topic,
-        "key": name,
+        "key": message.name[-NAME_LENGTH:],
         "message_name": name,
         "value": _value(message),
         "headers": _headers(message.headers),

@@ -47,6 +47,7 @@ from muster.store.tables import (
 )
 from muster.store.trigger_rows import free_paths, replace_triggers
 from muster.store.types import is_storable
+from muster.store.wait_topics import listen_for
 
 # SQLite refuses patterns of more than 50,000 bytes.
 LONGEST_QUERY = 1_000
@@ -299,6 +300,7 @@ def _begin_to_apply(connection: Connection, workflow_id: str, version_id: int, d
     replace_defined(connection, workflow_id, tenant, version_id, schedules_of(document), at)
     switch_on_again(connection, workflow_id, at)
     replace_triggers(connection, workflow_id, tenant, triggers_in(nodes_of(document)), at)
+    listen_for(connection, document)
 
 
 def _head(version: NewVersion, now: datetime) -> dict[str, object]:

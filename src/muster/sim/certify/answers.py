@@ -14,8 +14,9 @@ from sqlalchemy import Connection, Row, select
 from muster.engine.actions import Note
 from muster.engine.commands import OPEN, Reply
 from muster.engine.doubt import KIND, WAITS_FOR_A_PERSON
+from muster.engine.event_keys import KeyedEvent
 from muster.engine.event_wait_codec import plan_of
-from muster.engine.event_waits import Arrived, Expected, KeyedEvent, WaitStatus
+from muster.engine.event_waits import Arrived, Expected, WaitStatus
 from muster.engine.external_tasks import Complete, Lock
 from muster.model.approval import Approval, ApprovalStatus, Decided, Decision
 from muster.model.external_task import TaskStatus

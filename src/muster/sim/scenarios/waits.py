@@ -10,7 +10,7 @@ with what its senders were told.
 
 import asyncio
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -24,7 +24,8 @@ from sqlalchemy.exc import DBAPIError
 from muster.definitions.document import to_document
 from muster.engine.attempt import Attempts
 from muster.engine.drive import Driver
-from muster.engine.event_waits import Accepted, Arrived, KeyedEvent, Source, key_hash
+from muster.engine.event_keys import KeyedEvent, key_hash
+from muster.engine.event_waits import Accepted, Arrived, Source
 from muster.engine.handlers import Call, Done, Handlers
 from muster.engine.instance import Instance, Name
 from muster.engine.owned import NewExecution
@@ -96,7 +97,7 @@ class Outside:
     to_bring: list[Arrived] = field(default_factory=list)
     to_keep: list[KeyedEvent] = field(default_factory=list)
     accepted: Counter[tuple[str, str]] = field(default_factory=Counter)
-    went_on: Counter[str] = field(default_factory=Counter)
+    went_on: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def pay(self, order: str, now: datetime) -> None:
         """It tells of an order by its number, whoever waits for that, and now and then twice."""
@@ -188,8 +189,9 @@ def _judge(row: Any, wait: Any, outside: Outside) -> list[str]:
     if row.workflow_version_id == KEYED and row.context.get("kafka_event") != {"order": row.given["order"]}:
         wrong.append(f"{row.id} went on with another's order")
     computes = row.workflow_version_id in COMPUTING
-    if (row.context.get("computed") if computes else outside.went_on[row.id]) != 1:
-        wrong.append(f"{row.id} went on {outside.went_on[row.id]} times, and has {sorted(row.context)}")
+    times = row.context.get("computed") if computes else len(outside.went_on[row.id])
+    if times != 1:
+        wrong.append(f"{row.id} went on {times} times, and has {sorted(row.context)}")
     told = [name for (execution, name), count in outside.accepted.items() if execution == row.id]
     twice = [name for name in told if outside.accepted[row.id, name] > 1]
     wrong += [f"{name} of {row.id} was accepted twice" for name in twice]
@@ -280,8 +282,8 @@ class _Place:
             tasks.create_task(self._meet(BusinessKeys(database, self.name), instance))
 
     async def _tell(self, params: JsonObject, call: Call) -> Done | Failure:
-        """An effect with a key: a repeat of it is recognised."""
-        self._outside.went_on[call.execution_id] = 1
+        """An effect with a key: a repeat of it is recognised, and one that goes on twice has two."""
+        self._outside.went_on[call.execution_id].add(call.key)
         return Done({})
 
     async def _start_some(self, instance: Instance) -> None:

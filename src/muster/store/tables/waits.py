@@ -203,8 +203,8 @@ execution_wait_states = new_table(
     Index("ix_execution_wait_states_listed", "institute_id", "status", "id"),
 )
 
-# Where waits look for their ids in the messages of a topic. Rows stay: they are few, and say which topics to
-# listen to.
+# Where waits look for their ids in the messages of a topic, and so which topics to listen to: those that the
+# active definitions name, and those that executions run on.
 wait_topic = new_table(
     "wait_topic",
     Column("topic", Key(249), nullable=False),
@@ -215,7 +215,7 @@ wait_topic = new_table(
     PrimaryKeyConstraint("topic", "correlation_field", "execution_field"),
 )
 
-# A business key that an open wait expects an event under.
+# A business key that a wait expects an event under: an open one, or one that may be armed again.
 wait_key = new_table(
     "wait_key",
     Column("hash", Key(64), nullable=False),
@@ -228,8 +228,9 @@ wait_key = new_table(
     Index("ix_wait_key_wait", "wait_id"),
 )
 
-# An event under a business key, kept for the waits that it meets. One that was met by the one wait that it is
-# for stays until its time is over, so that a repeat of its message is recognised.
+# An event under a business key, kept for the waits that it meets: those that are there when it comes
+# (`received_at`), and those that begin while it is kept (until `expires_at`). One that was met by the one
+# wait that it is for stays a while, so that a repeat of its message is recognised.
 buffered_event = new_table(
     "buffered_event",
     Column("id", RowId, nullable=False),

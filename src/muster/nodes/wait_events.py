@@ -30,6 +30,14 @@ DEFAULT_RETRIES = 2
 _BLOCKS = {"apiCall": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
 _OPTIONAL_TIMEOUT = "`required_only` ignores the timeout of an optional event."
 _OUTPUTS = {"apiResponse": API_RESPONSE, "kafkaEvent": KAFKA_EVENT}
+_OVER_HTTP = ("callback", "webhook")
+_OF_KEYS = "Business keys are found in the messages of a topic: a callback carries the wait's two ids."
+_OF_TOPICS = {
+    "topic": "Messages of a topic come from `kafka`: a callback, or a webhook, comes over HTTP.",
+    "correlation": _OF_KEYS,
+    "bufferFor": _OF_KEYS,
+    "cardinality": _OF_KEYS,
+}
 _OWN_RESULTS = frozenset({"apiCallResponse", "correlationId", "executionId", "waitStateId"})
 
 _RECEIVING: JsonObject = {
@@ -37,6 +45,8 @@ _RECEIVING: JsonObject = {
     "executionIdField": text("Execution field", "Its name in the body.", default="execution_id"),
     "timeout": duration("Own timeout", "Where the event has less time than the whole wait."),
     "required": flag("Required", default=True),
+}
+_BY_KEY: JsonObject = {
     "correlation": text("Business key", "Matches by this value instead of the two ids.", "#{orderId}"),
     "bufferFor": duration("Keep early events for", default="1h"),
     "cardinality": choice("An early event meets", ["one", "all"], default="one"),
@@ -70,6 +80,7 @@ _KAFKA_EVENT: JsonObject = closed(
         "topic": literal(topic("Topic", "", "process.completed")),
         "filter": fields("Filter", "Fields, or nested paths, that must have these values."),
         **_RECEIVING,
+        **_BY_KEY,
     },
     title="Kafka event",
     **{"x-literal": True},
@@ -80,9 +91,9 @@ _NAMED_EVENT: JsonObject = closed(
         "name": literal(text("Name", "", "payment", minLength=1)),
         "source": choice("From", ["callback", "kafka", "webhook"]),
         "topic": literal(topic("Topic")),
-        "path": text("Path"),
         "filter": fields("Filter"),
         **_RECEIVING,
+        **_BY_KEY,
     },
     "name",
     "source",
@@ -122,7 +133,8 @@ def check(config: JsonView) -> tuple[Problem, ...]:
     events = enabled_events(config)
     return (
         *_clashing(config, events),
-        *_unusable_keys(config),
+        *_from_no_topic(config),
+        *_without_key(config),
         *_named_needs(config, events),
         *_ignored(config, events),
         *_too_short(config, events),
@@ -147,14 +159,30 @@ def _clashing(config: JsonView, events: Mapping[str, JsonView]) -> list[Problem]
     return problems
 
 
-def _unusable_keys(config: JsonView) -> list[Problem]:
-    """Business keys where nobody would look for them: their waits would wait in vain."""
+def _from_no_topic(config: JsonView) -> list[Problem]:
+    """What is only found in the messages of a topic, where events come over HTTP: nobody would look for it,
+    and their waits would wait in vain."""
     named = config.get("events")
-    message = "Business keys are found in the messages of a topic: a callback carries the wait's two ids."
     return [
-        Problem("NOT_ALLOWED", f"/events/{number}/correlation", message)
+        Problem("NOT_ALLOWED", f"/events/{number}/{field}", message)
         for number, event in enumerate(named if isinstance(named, list) else [])
-        if isinstance(event, dict) and "correlation" in event and "topic" not in event
+        if isinstance(event, dict) and event.get("source") in _OVER_HTTP
+        for field, message in _OF_TOPICS.items()
+        if field in event
+    ]
+
+
+def _without_key(config: JsonView) -> list[Problem]:
+    """What is said of early events where none are kept."""
+    named = config.get("events")
+    listed = enumerate(named if isinstance(named, list) else [])
+    places = {"/kafkaEvent": config.get("kafkaEvent"), **{f"/events/{n}": each for n, each in listed}}
+    return [
+        _warning("IGNORED_FIELD", f"{place}/{field}", f"`{field}` is ignored: there is no `correlation`.")
+        for place, event in places.items()
+        if isinstance(event, dict) and "topic" in event and "correlation" not in event
+        for field in ("bufferFor", "cardinality")
+        if field in event
     ]
 
 

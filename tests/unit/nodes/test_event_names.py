@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from muster.definitions.check import check as check_workflow
+from muster.model.node_type import Catalogue
+from muster.nodes import builtin
 from muster.nodes.wait_events import check
 
 
@@ -52,3 +55,37 @@ def test_a_business_key_belongs_to_a_topic() -> None:
     assert problems(events=[message]) == []
     callback = {"name": "sent", "source": "callback", "correlation": "#{orderId}"}
     assert [at for at, _ in problems(events=[message, callback])] == ["/events/1/correlation"]
+
+
+@pytest.mark.parametrize("source", ["callback", "webhook"])
+@pytest.mark.parametrize("field", ["topic", "bufferFor", "cardinality"])
+def test_what_only_messages_have_is_refused_of_what_comes_over_http(source: str, field: str) -> None:
+    value = {"topic": "paid", "bufferFor": "1h", "cardinality": "all"}[field]
+    event = {"name": "paid", "source": source, field: value}
+    assert [at for at, _ in problems(events=[event])] == [f"/events/0/{field}"]
+
+
+@pytest.mark.parametrize("field", ["correlation", "bufferFor", "cardinality"])
+def test_a_call_s_answer_is_not_found_by_a_business_key(field: str) -> None:
+    assert refused({"apiCall": {"url": "http://x", field: "all"}}) == [f"/apiCall/{field}"]
+
+
+def test_no_event_comes_by_a_path_of_its_own() -> None:
+    event = {"name": "paid", "source": "webhook", "path": "paid"}
+    assert refused({"events": [event]}) == ["/events/0/path"]
+
+
+@pytest.mark.parametrize("field", ["bufferFor", "cardinality"])
+def test_what_is_said_of_early_events_means_nothing_without_a_business_key(field: str) -> None:
+    event = {"topic": "paid", field: "all" if field == "cardinality" else "1h"}
+    named = {"name": "paid", "source": "kafka", **event}
+    warned = [each.pointer for each in check({"kafkaEvent": event, "events": [named]})]
+    assert warned == [f"/kafkaEvent/{field}", f"/events/0/{field}"]
+    assert check({"kafkaEvent": {**event, "correlation": "#{o}"}}) == ()
+
+
+def refused(config: dict[str, Any]) -> list[str]:
+    """Where the errors are that saving such a node has, within its config."""
+    node = {"id": "w", "type": "wait_events", "config": config}
+    checked = check_workflow({"workflow": {"name": "w", "nodes": [node]}}, Catalogue(builtin()))
+    return [each.pointer.partition("/config")[2] for each in checked.errors]

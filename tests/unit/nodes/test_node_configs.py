@@ -147,7 +147,7 @@ NODES: list[JsonObject] = [
             "events": [
                 {"name": "paid", "source": "kafka", "topic": "payments", "correlation": "#{orderId}"},
                 {"name": "packed", "source": "callback"},
-                {"name": "signed", "source": "webhook", "path": "signed"},
+                {"name": "signed", "source": "webhook"},
             ],
             "aggregationStrategy": "custom",
             "completeWhen": "#{received.size() >= 2}",

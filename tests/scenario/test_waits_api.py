@@ -140,6 +140,16 @@ async def test_a_condition_that_cannot_be_computed_says_so_where_its_wait_is_rea
     assert "`completeWhen` cannot be computed with what has come: " in await explanation()
     await client.post(CALLBACK, json={**ids(execution, wait), "event_name": "sent"})
     assert "cannot be computed" in await explanation()
+    [seen] = (await client.get(f"/api/workflow/executions/{execution}")).json()["waits"]
+    assert "cannot be computed" in seen["explanation"]
+
+
+async def test_a_condition_that_did_not_hold_in_time_is_told_as_the_error(client: Client) -> None:
+    when = "#{received.paid.amount.missing.size() > 1}"
+    execution, wait = await waiting(client, aggregationStrategy="custom", completeWhen=when, timeout=2)
+    await client.post(CALLBACK, json={**ids(execution, wait), "event_name": "paid", "amount": 5})
+    failed = await until(client, execution, "FAILED")
+    assert failed["error"]["message"].startswith("`completeWhen` did not hold in time: it cannot be computed")
 
 
 async def test_with_a_secret_callbacks_have_to_be_signed(tmp_path: Path) -> None:

@@ -68,8 +68,15 @@ class EventWaitLists:
 
     async def of_execution(self, execution_id: str) -> Sequence[WaitRecord]:
         """In the order in which they were opened."""
-        mine = select(*SHOWN).where(W.execution_id == execution_id)
-        return await self._rows(mine.order_by(W.created_at, W.id))
+        mine = (W.execution_id == execution_id,)
+        found = await self._rows(select(*SHOWN).where(*mine).order_by(W.created_at, W.id))
+        return [await self._with_trouble(each, has_condition) for each, has_condition in found]
+
+    async def _with_trouble(self, record: WaitRecord, has_condition: bool) -> WaitRecord:
+        """Why it cannot go on is found in what the events brought, which is read only where it is asked."""
+        if not has_condition or record.status != WaitStatus.WAITING or not record.received_events:
+            return record
+        return await self.get(None, record.id) or record
 
     async def near_misses(
         self,
@@ -111,9 +118,10 @@ class EventWaitLists:
 
         return await self._database.read(work)
 
-    async def _rows(self, wanted: Select[Any]) -> Sequence[WaitRecord]:
+    async def _rows(self, wanted: Select[Any]) -> Sequence[tuple[WaitRecord, bool]]:
+        """And whether they have a condition."""
         rows = await self._database.read(lambda connection: connection.execute(wanted).all())
-        return [wait_record(row) for row in rows]
+        return [(wait_record(row), "completeWhen" in row.config) for row in rows]
 
 
 def wait_record(row: Row[Any]) -> WaitRecord:

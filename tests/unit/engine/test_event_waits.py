@@ -22,6 +22,7 @@ from muster.engine.event_waits import (
     deadline,
     field_of,
     is_complete,
+    lacking,
     needed,
     passes,
     receive,
@@ -152,8 +153,8 @@ def test_with_a_quorum_alone_continue_goes_on_with_what_is_there() -> None:
 def test_a_plan_is_kept_as_a_document() -> None:
     plan = Plan(
         (
-            Expected("a", Source.KAFKA, False, "t", None, {"x.y": 1}, after(5), "order-1"),
-            Expected("b", Source.WEBHOOK, path="paid"),
+            Expected("a", Source.KAFKA, False, "t", {"x.y": 1}, after(5), "order-1"),
+            Expected("b", Source.WEBHOOK),
         ),
         END,
         Strategy.CUSTOM,
@@ -163,3 +164,32 @@ def test_a_plan_is_kept_as_a_document() -> None:
         {"n": 1},
     )
     assert plan_of(document_of(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("facts", "received", "told"),
+    [
+        ({}, {"a": 1}, "b, c did not come in time"),
+        ({"strategy": Strategy.ANY}, {}, "none of a, b, c came in time"),
+        ({"strategy": Strategy.REQUIRED_ONLY}, {"a": 1}, "b did not come in time"),
+        ({"on_timeout": OnTimeout.CONTINUE}, {"a": 1}, "b did not come in time"),
+        ({"strategy": Strategy.CUSTOM, "named": ("c",)}, {"a": 1}, "c did not come in time"),
+        (
+            {"strategy": Strategy.CUSTOM, "complete_when": "#{received.a > 1}"},
+            {"a": 1, "b": 1, "c": 1},
+            "`completeWhen` did not hold in time",
+        ),
+    ],
+)
+def test_what_was_lacking_at_the_deadline_is_what_it_was_not_to_go_on_without(
+    facts: dict[str, object], received: dict[str, object], told: str
+) -> None:
+    plan = waiting(callback("a"), callback("b"), callback("c", required=False), **facts).plan
+    assert lacking(plan, received) == told  # type: ignore[arg-type]  # numbers
+
+
+def test_a_condition_that_could_not_be_computed_is_told_with_the_reason() -> None:
+    plan = waiting(callback("a"), strategy=Strategy.CUSTOM, complete_when="#{received.a.b.size() > 1}").plan
+    told = lacking(plan, {"a": {}})
+    assert told.startswith("`completeWhen` did not hold in time: it cannot be computed with what has come: ")
+    assert not told.endswith(": ")

@@ -1,6 +1,6 @@
 """What comes from outside and starts executions or wakes them, put together: triggers, events, callbacks."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from muster.app.engine import Engine
 from muster.app.event_waits import meeting
 from muster.app.ground import Ground
 from muster.app.wait_metrics import WaitMetrics, counting_waits
+from muster.engine.event_waits import Accepted, Arrived
 from muster.engine.message_triggers import MessageTriggers
 from muster.engine.tracing import Tracer
 from muster.engine.triggering import Triggering
@@ -58,8 +59,15 @@ async def taking_in(
         engine.actions.retry,
         look_now,
         wait_metrics,
+        ground.clock,
     )
-    keyed = BusinessKeys(database, instance_id, None if spans is None else spans.met)
+
+    def heard(taken: Sequence[tuple[Arrived, Accepted]]) -> None:
+        wait_metrics.met(taken)
+        if spans is not None:
+            spans.met(taken)
+
+    keyed = BusinessKeys(database, instance_id, heard)
 
     async def always() -> Collection[str]:
         return ground.settings.kafka.topics

@@ -4,19 +4,20 @@ waits take is `muster_node_seconds` of their type."""
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from muster.engine.event_waits import Accepted, Arrived, NearMiss, Verdict, WaitStatus
+from muster.engine.event_waits import Accepted, Arrived, Verdict, WaitStatus
 from muster.engine.journal import JournalRow
 from muster.engine.live import Live
 from muster.engine.observer import Nobody
 from muster.engine.owned import Checkpoint
 from muster.kit.loop import Loop
 from muster.kit.tasks import ended
+from muster.model.execution import NodeStatus
 from muster.model.json import Json
 from muster.store.database import CommitUnknown, Unavailable
 
@@ -40,8 +41,12 @@ class WaitMetrics(Nobody):
         )
         self._conflicts = Counter(
             "muster_wait_resume_conflicts",
-            "Events that came for a wait which another one had completed, or its deadline ended.",
+            "Events that came while their wait was open, and found that another had completed it, or its "
+            "deadline ended it, meanwhile.",
             registry=registry,
+        )
+        self._parked = Counter(
+            "muster_waits_parked", "Waits on which this instance has parked executions.", registry=registry
         )
         self._ends = Counter(
             "muster_wait_ends",
@@ -59,18 +64,30 @@ class WaitMetrics(Nobody):
             registry=registry,
         )
 
-    def arrived(self, event: Arrived, verdict: Verdict) -> None:
+    def met(self, taken: Sequence[tuple[Arrived, Accepted]]) -> None:
+        """These were kept, and have met their waits just now."""
+        for event, accepted in taken:
+            self._accepted(event, accepted)
+
+    def arrived(self, event: Arrived, verdict: Verdict, came_at: datetime) -> None:
         if isinstance(verdict, Accepted):
-            self._events.labels(event.source.value, "accepted").inc()
-            self._resumes.inc(verdict.completes)
+            self._accepted(event, verdict)
             return
         self._events.labels(event.source.value, verdict.reason.value.lower()).inc()
-        self._conflicts.inc(verdict.near is NearMiss.LATE)
+        # One that comes when all is over is late, and in nobody's way.
+        self._conflicts.inc(verdict.over_since is not None and verdict.over_since >= came_at)
+
+    def _accepted(self, event: Arrived, accepted: Accepted) -> None:
+        self._events.labels(event.source.value, "accepted").inc()
+        self._resumes.inc(accepted.completes)
 
     def progressed(self, live: Live, rows: Sequence[JournalRow], checkpoint: Checkpoint | None) -> None:
         for row in rows:
-            if row.completed_at is not None and live.program.steps[row.node].type == NODE_TYPE:
+            if live.program.steps[row.node].type != NODE_TYPE:
+                continue
+            if row.completed_at is not None:
                 self._count(row.output)
+            self._parked.inc(row.status is NodeStatus.WAITING_FOR_EVENTS)
 
     def _count(self, output: Json) -> None:
         """What a visit came to that went on, or failed, with what it had by then."""

@@ -143,11 +143,12 @@ class Accepted(NamedTuple):
 
 class Refused(NamedTuple):
     """It was not stored. `name` is the event that it would have been, if any; `near` is None where nothing is
-    known by its ids."""
+    known by its ids. `over_since` is when its wait was completed, or its time over, if it is."""
 
     reason: Refusal
     near: NearMiss | None = None
     name: str | None = None
+    over_since: datetime | None = None
 
 
 Verdict: TypeAlias = Accepted | Refused

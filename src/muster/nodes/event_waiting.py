@@ -9,6 +9,7 @@ from muster.definitions.library import NotFound
 from muster.engine.actions import By, Rearm, Retry
 from muster.engine.control import Conflict
 from muster.engine.event_waits import Accepted, Arrived, Source, Verdict, WaitStatus
+from muster.kit.clock import Clock
 from muster.model.access import Caller
 from muster.model.event_wait import NearMissRecord, WaitRecord
 from muster.model.stored import AuditEntry, Page
@@ -20,9 +21,9 @@ USUAL_EVENT = {Source.CALLBACK: "api_response", Source.KAFKA: "kafka_event"}
 
 
 class ArrivalObserver(Protocol):
-    """Who counts what becomes of events. Told once it is durable."""
+    """Who counts what becomes of events, and when they came. Told once it is durable."""
 
-    def arrived(self, event: Arrived, verdict: Verdict) -> None: ...
+    def arrived(self, event: Arrived, verdict: Verdict, came_at: datetime) -> None: ...
 
 
 class WaitLists(Protocol):
@@ -87,16 +88,18 @@ class EventWaiting:
         retry: Callable[[str, By, Retry], Awaitable[None]],
         look_now: Callable[[], None],
         observer: ArrivalObserver,
+        clock: Clock,
     ) -> None:
         self._waits, self._applies, self._retry = waits, applies, retry
-        self._look_now, self._observer = look_now, observer
+        self._look_now, self._observer, self._clock = look_now, observer, clock
         self.lists = lists
 
     async def receive(self, events: Sequence[Arrived]) -> Sequence[Verdict]:
         """What becomes of events, each in its place; durable when this returns. Raises `NotWritten`."""
+        came_at = self._clock.now()
         verdicts = await self._waits.receive(events)
         for event, verdict in zip(events, verdicts, strict=True):
-            self._observer.arrived(event, verdict)
+            self._observer.arrived(event, verdict, came_at)
         if any(map(_is_to_be_found, verdicts)):
             self._look_now()
         return verdicts
@@ -121,7 +124,9 @@ class EventWaiting:
         ids = (wait.execution_id, wait.correlation_id)
         came = Arrived(Source(near.source), *ids, near.payload, near.topic, trace=near.trace)
         event = replace(came, name=name, by_hand=True)
+        came_at = self._clock.now()
         verdict = await self._applies.apply(number, wait.id, event, _audit(near, wait, name, by))
+        self._observer.arrived(event, verdict, came_at)
         if not isinstance(verdict, Accepted):
             raise Conflict(f"The wait does not take it as {name}: {verdict.reason}")
         self._look_now()

@@ -119,7 +119,15 @@ class _Held:
             row = self.row
             return verdict._replace(waiter=Waiter(row.execution_id, row.node_id, row.visit, self.trace))
         self._miss(event, verdict)
-        return verdict
+        return verdict._replace(over_since=self._over_since(at))
+
+    def _over_since(self, at: datetime) -> datetime | None:
+        if self.state.status is WaitStatus.WAITING:
+            return None
+        if self.completes:
+            return at
+        late = self.state.status is WaitStatus.TIMEOUT
+        return deadline(self.state.plan, self.state.received) if late else self.row.resumed_at
 
     def _miss(self, event: Arrived, refused: Refused) -> None:
         if event.key is not None:

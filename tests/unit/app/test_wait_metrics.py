@@ -1,11 +1,12 @@
 """How waits ended is counted from what is written of them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from muster.app.wait_metrics import WaitMetrics
+from muster.engine.event_waits import Accepted, Arrived, NearMiss, Refusal, Refused, Source
 from muster.engine.journal import JournalRow
 from muster.engine.live import Live
 from muster.engine.owned import NewExecution
@@ -47,6 +48,7 @@ def test_a_wait_is_counted_once_it_is_over_by_how_it_ended_and_what_came_first(l
     assert value("muster_wait_ends_total", outcome="timeout") == 1
     assert value("muster_wait_first_event_total", event="kafka_event") == 1
     assert value("muster_wait_first_event_total", event="api_response") is None
+    assert value("muster_waits_parked_total") == 1
 
 
 def test_ends_are_counted_from_nothing_on_so_that_the_first_is_a_rise() -> None:
@@ -54,3 +56,23 @@ def test_ends_are_counted_from_nothing_on_so_that_the_first_is_a_rise() -> None:
     WaitMetrics(registry)
     for outcome in ("completed", "timeout", "failed"):
         assert registry.get_sample_value("muster_wait_ends_total", {"outcome": outcome}) == 0
+
+
+def test_an_event_that_lost_a_race_is_a_conflict_and_one_that_is_late_is_none() -> None:
+    registry = CollectorRegistry()
+    metrics, event = WaitMetrics(registry), Arrived(Source.CALLBACK, "e", "c", {})
+    late = Refused(Refusal.NOT_WAITING, NearMiss.LATE)
+    for over_since in (None, AT - timedelta(seconds=1), AT + timedelta(seconds=1)):
+        metrics.arrived(event, late._replace(over_since=over_since), AT)
+    assert registry.get_sample_value("muster_wait_resume_conflicts_total") == 1
+    counted = {"source": "callback", "outcome": "not_waiting"}
+    assert registry.get_sample_value("muster_wait_events_total", counted) == 3
+
+
+def test_events_that_were_kept_are_counted_when_they_meet_their_waits() -> None:
+    registry = CollectorRegistry()
+    event = Arrived(Source.KAFKA, "e", "c", {}, "paid", key="k")
+    WaitMetrics(registry).met([(event, Accepted("paid", False)), (event, Accepted("paid", True))])
+    counted = {"source": "kafka", "outcome": "accepted"}
+    assert registry.get_sample_value("muster_wait_events_total", counted) == 2
+    assert registry.get_sample_value("muster_wait_resumes_total") == 1

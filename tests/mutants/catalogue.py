@@ -848,6 +848,13 @@ MUTANTS = [
         "tests/contract/test_refused_positions.py refused",
     ),
     Mutant(
+        "waits are locked when it is decided what becomes of an event",
+        "store/event_receiving.py",
+        "each.with_for_update(of=(workflow_execution, execution_wait_states)).lateral",
+        "each.lateral",
+        "tests/contract/test_event_wait_races.py postgres",
+    ),
+    Mutant(
         "the wait that is there when an event comes, however old that is",
         "store/business_keys.py",
         "IN_TIME = or_(K.created_at <= B.received_at, K.created_at <= B.expires_at)",

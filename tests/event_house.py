@@ -80,8 +80,9 @@ class Awaiting(Waiting):
         return await self.database.read(lambda connection: connection.execute(wanted).first())
 
     async def wait_rows(self, execution: str) -> Sequence[Any]:
-        """By their nodes."""
-        wanted = select(execution_wait_states).where(W.execution_id == execution).order_by(W.node_id)
+        """By their nodes and visits."""
+        mine = select(execution_wait_states).where(W.execution_id == execution)
+        wanted = mine.order_by(W.node_id, W.visit)
         return await self.database.read(lambda connection: connection.execute(wanted).all())
 
     async def misses(self) -> list[str]:

@@ -265,6 +265,13 @@ async def test_each_round_of_a_loop_waits_for_its_own_events(house: Awaiting) ->
     await house.settle()
     assert await house.message(execution, correlation=first) == "DUPLICATE"
     assert await house.status(execution) == "WAITING"
+    _, second = [row.correlation_id for row in await house.wait_rows(execution)]
+    assert await house.message(execution, {**DONE, "n": 2}, correlation=second) == "accepted"
+    await house.settle()
+    row = await house.row(execution)
+    assert (row["status"], house.told.said) == ("COMPLETED", ["end"])
+    assert isinstance(row["context"], dict)
+    assert row["context"]["kafka_event"]["n"] == 2
 
 
 async def test_a_cancelled_execution_waits_for_nothing(house: Awaiting) -> None:

@@ -28,11 +28,13 @@ async def test_a_callback_that_nobody_can_read_is_refused_and_kept_as_a_near_mis
     assert len((await client.get("/api/near-misses")).json()["items"]) == 1
 
 
-async def test_a_callback_of_a_million_characters_is_taken(client: Client) -> None:
+async def test_a_callback_of_a_million_characters_reaches_the_context_whole(client: Client) -> None:
     execution, wait = await waiting(client, aggregationStrategy="any")
-    body = {**ids(execution, wait), "event_name": "paid", "text": "x" * MILLION}
+    text = "".join(str(number % 10) for number in range(MILLION))
+    body = {**ids(execution, wait), "event_name": "paid", "text": text}
     assert (await client.post(CALLBACK, json=body)).json()["accepted"] is True
-    await until(client, execution, "COMPLETED")
+    kept = (await until(client, execution, "COMPLETED"))["context"]["paid"]["text"]
+    assert (await client.get(kept["$large"]["href"])).json() == text
 
 
 async def test_a_wait_whose_time_was_over_is_tried_anew_from_the_dead_letters(client: Client) -> None:

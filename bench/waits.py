@@ -2,11 +2,13 @@
 
     python bench/waits.py [--parked 10000] [--rate 500] [--seconds 10] [--by callback,kafka] [--dbos 1000]
 
-Each execution waits for one event and then does a last node; resumed is when that node began. Events come all
-at once, for the rate, and then at a steady one, for how long each takes. Besides it prints what the server's
-process spent on each, since a machine that is shared tells more by that, and by how much it grew for each
-parked wait. DBOS's workflows receive what is sent to them; 10,000 of them it does not bear (its pool of
-connections runs out after ten minutes), so there are fewer, and the more there are the slower it is.
+Each execution waits for one event and then does a last node; resumed is when that is done and committed, as
+another connection sees it (the database tells of each with its commit). Events come all at once, for the
+rate, and then at a steady one; of both it prints how long each took from when it was sent, and of the rate
+how many times DBOS's it is. Besides it prints what the server's process spent on each, since a machine that
+is shared tells more by that, and by how much it grew for each parked wait. DBOS's workflows receive what is
+sent to them; 10,000 of them it does not bear (its pool of connections runs out after ten minutes), so there
+are fewer, and the more there are the slower it is.
 PostgreSQL is at TEST_POSTGRES_URL, and Kafka at TEST_KAFKA_BOOTSTRAP, or those that `scripts/services.py`
 starts.
 """
@@ -22,7 +24,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -45,9 +47,12 @@ WARM = 1_000
 CALLBACK = "/api/internal/callbacks/external-service"
 OPEN = "SELECT execution_id, correlation_id FROM execution_wait_states WHERE status = 'waiting'"
 UNFINISHED = "SELECT count(*) FROM workflow_execution WHERE completed_at IS NULL"
-RESUMED = """
-SELECT n.execution_id, extract(epoch FROM n.started_at)::float8
-FROM node_execution n WHERE n.node_id = 'next' AND n.execution_id = ANY($1)
+# What is told with a commit is told once it is there for everybody.
+TELL_ENDS = """
+CREATE FUNCTION tell_end() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN PERFORM pg_notify('ended', NEW.id); RETURN NULL; END $$;
+CREATE TRIGGER tell_end AFTER UPDATE ON workflow_execution FOR EACH ROW
+WHEN (OLD.completed_at IS NULL AND NEW.completed_at IS NOT NULL) EXECUTE FUNCTION tell_end()
 """
 
 Ids: TypeAlias = tuple[str, str]
@@ -59,6 +64,11 @@ class Waiting:
 
     def __init__(self, server: Server, database: asyncpg.Connection, key: str, send: Send) -> None:
         self._server, self._database, self._key, self._send = server, database, key, send
+        self._ended: dict[str, float] = {}
+
+    def has_ended(self, _: object, __: int, ___: str, execution: object) -> None:
+        """It is committed."""
+        self._ended[str(execution)] = time.time()
 
     async def park(self, count: int) -> list[Ids]:
         connection = await connect(self._server.port)
@@ -78,18 +88,21 @@ class Waiting:
         parked = await self.park(count)
         return parked, (_resident(self._server) - before) / count
 
-    async def together(self, parked: Sequence[Ids]) -> str:
-        """All events at once, as many under way as there are clients."""
+    async def together(self, parked: Sequence[Ids]) -> tuple[float, str]:
+        """All events at once, as many under way as there are clients: how many a second, and in words."""
+        sent: dict[str, float] = {}
         began, cpu, left = time.perf_counter(), self._server.cpu(), iter(parked)
 
         async def keep_sending() -> None:
             for ids in left:
+                sent[ids[0]] = time.time()
                 await self._send(ids)
 
         await asyncio.gather(*(keep_sending() for _ in range(CLIENTS)))
         await self._until_all_ended()
         rate = len(parked) / (time.perf_counter() - began)
-        return f"{rate:7,.0f} resumed a second   {self._each(cpu, parked)}"
+        told = f"{await self._late(sent)}   {self._each(cpu, parked)}"
+        return rate, f"{rate:7,.0f} resumed a second   {told}"
 
     async def steadily(self, parked: Sequence[Ids], rate: float) -> str:
         """So many events a second: how long each took."""
@@ -104,10 +117,16 @@ class Waiting:
             task.add_done_callback(sending.discard)
         await asyncio.gather(*sending)
         await self._until_all_ended()
-        rows = await self._database.fetch(RESUMED, list(sent))
-        late = sorted(at - sent[execution] for execution, at in rows)
+        return f"{await self._late(sent)}   {self._each(cpu, parked)}"
+
+    async def _late(self, sent: Mapping[str, float]) -> str:
+        while True:  # what was told last may still be on its way
+            if sent.keys() <= self._ended.keys():
+                break
+            await asyncio.sleep(0.01)
+        late = sorted(self._ended[execution] - at for execution, at in sent.items())
         p50, p99 = (late[int(len(late) * part)] * 1e3 for part in (0.5, 0.99))
-        return f"event to resumed p50 {p50:7.1f} ms   p99 {p99:7.1f} ms   {self._each(cpu, parked)}"
+        return f"event to resumed p50 {p50:7.1f} ms   p99 {p99:7.1f} ms"
 
     def _each(self, cpu: float, parked: Sequence[Ids]) -> str:
         return f"{(self._server.cpu() - cpu) / len(parked) * 1e3:5.2f} ms CPU each"
@@ -174,7 +193,8 @@ async def topic_of_ones_own(brokers: str) -> AsyncIterator[str]:
 # --- the run -------------------------------------------------------------------------------------------
 
 
-async def measure(by: str, server_url: str, options: argparse.Namespace) -> None:
+async def measure(by: str, server_url: str, options: argparse.Namespace) -> float:
+    """How many resumed a second; 0: that was not asked for."""
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(fresh(server_url))
         folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -202,8 +222,12 @@ async def measure(by: str, server_url: str, options: argparse.Namespace) -> None
         database = await asyncpg.connect(url)
         stack.push_async_callback(database.close)
         waiting = Waiting(server, database, by, send)
+        await database.execute(TELL_ENDS)
+        listening = await asyncpg.connect(url)
+        stack.push_async_callback(listening.close)
+        await listening.add_listener("ended", waiting.has_ended)
         await waiting.together(await waiting.park(WARM))  # what is made once is made before it is measured
-        await compare(waiting, by, options)
+        return await compare(waiting, by, options)
 
 
 def workflow(by: str, topic: str) -> dict[str, object]:
@@ -213,17 +237,21 @@ def workflow(by: str, topic: str) -> dict[str, object]:
     return {"workflow": {"key": by, "name": by, "nodes": [wait, {"id": "next", "type": "NOOP"}]}}
 
 
-async def compare(waiting: Waiting, by: str, options: argparse.Namespace) -> None:
+async def compare(waiting: Waiting, by: str, options: argparse.Namespace) -> float:
+    rate = 0.0
     if options.parked:
         parked, grown = await waiting.grown(options.parked)
-        print(f"  {by:10} {await waiting.together(parked)}   {grown:,.0f} bytes for each parked")
+        rate, told = await waiting.together(parked)
+        print(f"  {by:10} {told}   {grown:,.0f} bytes for each parked")
     if options.seconds:
         parked = await waiting.park(int(options.rate * options.seconds))
         print(f"  {by:10} at {options.rate:g} a second: {await waiting.steadily(parked, options.rate)}")
+    return rate
 
 
-async def beside_dbos(server_url: str, count: int) -> None:
-    """So many on DBOS, whose workflows wait in the memory of one process."""
+async def beside_dbos(server_url: str, count: int, rates: Mapping[str, float]) -> None:
+    """So many on DBOS, whose workflows wait in the memory of one process; and how many times its rate those
+    of ours are."""
     pipe = asyncio.subprocess.PIPE
     async with fresh(server_url) as url:
         process = await asyncio.create_subprocess_exec(
@@ -246,6 +274,8 @@ async def beside_dbos(server_url: str, count: int) -> None:
         f"  DBOS       {found['rate']:7,.0f} resumed a second   {found['cpu'] * 1e3:5.2f} ms CPU each   "
         f"p50 {p50:,.0f} ms   p99 {p99:,.0f} ms   of {count:,}"
     )
+    for by, rate in rates.items():
+        print(f"  {by:10} {rate / found['rate']:7,.1f} times DBOS's rate at {count:,}")
 
 
 def started(service: str, variable: str) -> str:
@@ -257,10 +287,9 @@ def started(service: str, variable: str) -> str:
 
 async def run(options: argparse.Namespace) -> None:
     async with postgres_database() as url:
-        for by in options.by.split(","):
-            await measure(by, url, options)
+        rates = {by: await measure(by, url, options) for by in options.by.split(",")}
         for count in options.dbos:
-            await beside_dbos(url, count)
+            await beside_dbos(url, count, {by: rate for by, rate in rates.items() if rate})
 
 
 def main() -> None:

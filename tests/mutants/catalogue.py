@@ -1039,7 +1039,7 @@ MUTANTS = [
     Mutant(
         "a message that comes again",
         "engine/message_triggers.py",
-        'delivery=f"{message.name}@{message.at.isoformat()}",',
+        "delivery=message.delivery,",
         "delivery=None,",
         "tests/scenario/test_redelivered_messages.py comes_again",
     ),

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The documentation as a site that needs no network: scripts/site/build.py FOLDER
 
-Pages are those of docs/, and references that are made from the code (reference.py). Links between pages
-become links between files; search runs in the browser, over an index that is a file of the site.
+Pages are those of docs/ and those beside it, and references that are made from the code (reference.py). Links
+between pages become links between files, and whatever else of the repository a page leads to comes along
+(places.py); search runs in the browser, over an index that is a file of the site.
 """
 
 import asyncio
@@ -16,14 +17,12 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from places import BESIDE, DOCS, HERE, ROOT, files_below, led_to, place_of
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-DOCS = ROOT / "docs"
 # The parts of the site, in the order in which somebody new reads them. What is in none of them comes last.
 PARTS = {
     "Begin": ["quick-start", "concepts", "tutorials", "installing", "console", "glossary"],
@@ -52,8 +51,11 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Page:
+    """`folder` is where its links begin."""
+
     name: str
     text: str
+    folder: Path = DOCS
 
     @property
     def title(self) -> str:
@@ -84,33 +86,63 @@ def anchors(text: str) -> list[str]:
 
 
 def pages(references: dict[str, str]) -> list[Page]:
-    written = [
-        Page(str(path.relative_to(DOCS))[:-3], path.read_text()) for path in sorted(DOCS.rglob("*.md"))
+    written = [_read(path) for path in sorted(DOCS.rglob("*.md"))]
+    beside = [
+        Page(name, (ROOT / file).read_text(), ROOT) for file, name in {**BESIDE, "README.md": "index"}.items()
     ]
-    return written + [Page(name, text) for name, text in references.items()]
+    made = [Page(name, text) for name, text in references.items()]
+    return [*written, *beside, *made, *_folders([*written, *beside])]
+
+
+def _read(path: Path) -> Page:
+    return Page(str(path.relative_to(DOCS))[:-3], path.read_text(), path.parent)
+
+
+def _folders(every: list[Page]) -> list[Page]:
+    """A page for each folder of the repository that a page leads to: what it says of itself, its files."""
+    found = {target for page in every for target in _targets(page) if target.is_dir()}
+    return [_folder(path) for path in sorted(found)]
+
+
+def _folder(path: Path) -> Page:
+    readme = path / "README.md"
+    head = readme.read_text() if readme.exists() else f"# {path.relative_to(ROOT)}\n"
+    files = [str(each.relative_to(path)) for each in files_below(path)]
+    listed = "\n".join(f"- [{name}]({name})" for name in files)
+    return Page(place_of(path).removesuffix(".html"), f"{head}\n## Files\n\n{listed}\n", path)
+
+
+def _targets(page: Page) -> set[Path]:
+    links = (part.attrGet("href") for token in _parser().parse(page.text) for part in token.children or ())
+    return {target for link in links if (target := led_to(link, page.folder)[0]) is not None}
+
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"highlight": _coloured}).enable("table")
 
 
 def render(page: Page) -> str:
-    parser = MarkdownIt("commonmark", {"highlight": _coloured}).enable("table")
+    parser = _parser()
     tokens = parser.parse(page.text)
     names = iter(anchors(page.text))
     for token in tokens:
         if token.type == "heading_open":
             token.attrSet("id", next(names))
         for part in token.children or ():
-            _to_file(part)
+            for attribute in ("href", "src"):
+                _lead(part, attribute, page)
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 
-def _to_file(token: Token) -> None:
-    """A link to a page is one to its file; what is outside of docs/ is in the repository, not here."""
-    href = token.attrGet("href")
-    if (
-        token.type == "link_open"
-        and isinstance(href, str)
-        and not href.startswith(("http:", "https:", "#", "mailto:"))
-    ):
-        token.attrSet("href", re.sub(r"\.md(?=#|$)", ".html", href) if not href.startswith("../") else "#")
+def _lead(token: Token, attribute: str, page: Page) -> None:
+    """A link into the repository becomes one to the place that this has in the site."""
+    target, anchor = led_to(token.attrGet(attribute), page.folder)
+    if target is not None:
+        token.attrSet(attribute, up_from(page) + place_of(target) + anchor)
+
+
+def up_from(page: Page) -> str:
+    return "../" * page.name.count("/")
 
 
 def _coloured(code: str, language: str, _: str) -> str:
@@ -124,7 +156,7 @@ def _coloured(code: str, language: str, _: str) -> str:
 def navigation(every: list[Page], here: Page, up: str) -> str:
     by_name = {page.name: page for page in every}
     listed = {name for names in PARTS.values() for name in names}
-    rest = [page.name for page in every if page.name not in listed and page.name != "index"]
+    rest = [page.name for page in every if page.name not in listed and not page.name.endswith("index")]
     lines = []
     for part, names in {**PARTS, "More": rest}.items():
         lines.append(f"<h2>{part}</h2><ul>")
@@ -137,7 +169,7 @@ def navigation(every: list[Page], here: Page, up: str) -> str:
 
 
 def whole(page: Page, every: list[Page]) -> str:
-    up = "../" * page.name.count("/")
+    up = up_from(page)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width">'
@@ -147,20 +179,26 @@ def whole(page: Page, every: list[Page]) -> str:
         f'<p><input id="search" type="search" aria-label="Search" placeholder="Search"></p>'
         f'<ul id="found" aria-live="polite"></ul>{navigation(every, page, up)}</nav>'
         f"<main>{render(page)}</main></div>"
-        f'<script src="{up}index.js"></script><script src="{up}search.js"></script></html>'
+        f'<script src="{up}index.js"></script><script src="{up}search.js" data-up="{up}"></script></html>'
     )
 
 
 def index(every: list[Page]) -> str:
     """What search looks through: a section an entry."""
-    entries = []
-    for page in every:
-        parts = re.split(r"^#{1,3} (.+)$", page.text, flags=re.MULTILINE)
-        for heading, text in zip(parts[1::2], parts[2::2], strict=True):
-            entry = {"title": heading if heading == page.title else f"{page.title}: {heading}"}
-            entry |= {"href": f"{page.file}#{slug(heading)}", "text": f"{heading} {text}".lower()[:2_000]}
-            entries.append(entry)
-    return f"const INDEX = {json.dumps(entries)};"
+    return f"const INDEX = {json.dumps([entry for page in every for entry in entries(page)])};"
+
+
+def entries(page: Page) -> list[dict[str, str]]:
+    headings = [token for token in _parser().parse(page.text) if token.type == "heading_open"]
+    lines = page.text.splitlines()
+    starts = [token.map[0] for token in headings if token.map is not None]
+    found = []
+    for anchor, start, end in zip(anchors(page.text), starts, [*starts[1:], len(lines)], strict=True):
+        heading = lines[start].lstrip("# ")
+        title = heading if heading == page.title else f"{page.title}: {heading}"
+        text = "\n".join([heading, *lines[start + 1 : end]]).lower()[:2_000]
+        found.append({"title": title, "href": f"{page.file}#{anchor}", "text": text})
+    return found
 
 
 def build(folder: Path, references: dict[str, str]) -> list[Page]:
@@ -170,17 +208,23 @@ def build(folder: Path, references: dict[str, str]) -> list[Page]:
         target = folder / page.file
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(whole(page, every))
-    for picture in DOCS.rglob("*"):
-        if picture.suffix in (".png", ".svg"):
-            target = folder / picture.relative_to(DOCS)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(picture, target)
+    for path in _brought(every):
+        target = folder / place_of(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
     light, dark = (HtmlFormatter(style=style).get_style_defs("pre") for style in ("default", "github-dark"))
     colours = f"@media(prefers-color-scheme:light){{{light}}}@media(prefers-color-scheme:dark){{{dark}}}"
     (folder / "site.css").write_text(colours + (HERE / "site.css").read_text())
     (folder / "search.js").write_text((HERE / "search.js").read_text())
     (folder / "index.js").write_text(index(every))
     return every
+
+
+def _brought(every: list[Page]) -> set[Path]:
+    """Pictures, and what pages lead to that is no page."""
+    pictures = {path for path in DOCS.rglob("*") if path.suffix in (".png", ".svg")}
+    linked = {path for page in every for path in _targets(page) if path.is_file()}
+    return pictures | {path for path in linked if not place_of(path).endswith(".html")}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,7 +21,6 @@ async def references() -> dict[str, str]:
     """Each page's text, by its name."""
     document, metrics = await _asked()
     return {
-        "index": _index(),
         "reference-nodes": _nodes(),
         "reference-settings": _settings(),
         "reference-metrics": _metrics(metrics),
@@ -39,14 +37,6 @@ async def _asked() -> tuple[dict[str, Any], str]:
             transport = httpx.ASGITransport(house.api)
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
                 return (await client.get("/openapi.json")).json(), (await client.get("/metrics")).text
-
-
-def _index() -> str:
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    # What is beside docs/ is in the repository, and not here.
-    return re.sub(
-        r"\]\((?:docs/|(?!https?:))", lambda found: "](" if "docs/" in found[0] else "](../", readme
-    )
 
 
 def _cell(text: object) -> str:
@@ -101,7 +91,9 @@ def _default(leaf: Leaf) -> str:
 def _metrics(told: str) -> str:
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", told, re.MULTILINE))
     helps = dict(re.findall(r"^# HELP (\S+) (.+)$", told, re.MULTILINE))
-    rows = [f"| `{name}` | {kind} | {_cell(helps.get(name, ''))} |" for name, kind in sorted(kinds.items())]
+    # Since when a number is counted is told of each, and would double the list.
+    own = {name: kind for name, kind in kinds.items() if not name.endswith("_created")}
+    rows = [f"| `{name}` | {kind} | {_cell(helps.get(name, ''))} |" for name, kind in sorted(own.items())]
     head = "# Reference: metrics\n\nA server tells them at `/metrics`: [Operating](operating.md#metrics).\n\n"
     return head + "| metric | kind | says |\n|---|---|---|\n" + "\n".join(rows)
 

@@ -502,12 +502,14 @@ SERVICES: dict[str, Service] = {
 CHROMIUM = Software("chromium", ("chromium",), ("chromium",))
 PROMETHEUS = Software("prometheus", ("prometheus",), ("promtool",))
 PGBOUNCER = Software("pgbouncer", ("pgbouncer",), ("pgbouncer",))
+SYSTEMD = Software("systemd", ("systemd",), ("systemd-analyze",))
 
 SOFTWARE: dict[str, Software] = {
     **SERVICES,
     "java": JAVA,
     "prometheus": PROMETHEUS,
     "pgbouncer": PGBOUNCER,
+    "systemd": SYSTEMD,
     "workers": Workers(),
     "chromium": CHROMIUM,
 }

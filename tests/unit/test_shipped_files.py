@@ -21,6 +21,7 @@ from muster.app.cli import app
 from muster.app.load import load
 from muster.app.settings import OTHER_NAMES, Settings, leaves
 from polling import PATIENCE
+from services_for_tests import installed, missing
 from shapes_for_tests import COMPOSE, flaws, refused
 
 ROOT = Path(__file__).parents[2]
@@ -172,11 +173,18 @@ def test_what_the_unit_sets_and_runs_is_there(tmp_path: Path) -> None:
     assert int(unit_lines("TimeoutStopSec")[0]) > max(found.api.shutdown_grace, found.engine.shutdown_grace)
 
 
+def test_the_unit_says_how_to_install_as_the_page_about_installing_does() -> None:
+    page = [line.partition("  #")[0] for line in (ROOT / "docs" / "installing.md").read_text().splitlines()]
+    told = re.findall(r"^#   (.+)$", UNIT.read_text(), re.MULTILINE)
+    assert len(told) == 5
+    assert [line for line in told if line not in page] == []
+
+
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    installed("systemd")
     program = shutil.which("systemd-analyze")
     if program is None:
-        assert "[Service]" in UNIT.read_text()  # there is nobody to ask here
-        return
+        missing("systemd")
     here = tmp_path / UNIT.name
     muster = Path(sys.executable).with_name("muster")
     here.write_text(UNIT.read_text().replace("/opt/muster/bin/muster", str(muster)))

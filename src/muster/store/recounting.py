@@ -20,6 +20,8 @@ from muster.watch.rollups import Grain, bucket
 
 # What is being written is not held against anything yet.
 SETTLED = timedelta(minutes=2)
+# For when nothing is: the minute that has begun counts, too.
+AT_REST = -timedelta(minutes=1)
 CHUNK = 10_000
 r = workflow_run.c
 
@@ -54,10 +56,11 @@ class Recounting:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def verify(self) -> Verdict:
-        """Hold every bucket against the events and expectations that it counts, all as of one moment: of what
-        comes meanwhile some may count as received long ago."""
-        return await self._database.read(_verify)
+    async def verify(self, settled: timedelta = SETTLED) -> Verdict:
+        """Hold every bucket against the events and expectations that it counts, but for those that began
+        within the time that things take to settle; all as of one moment: of what comes meanwhile some may
+        count as received long ago."""
+        return await self._database.read(partial(_verify, settled=settled))
 
     async def repair(self, differences: Sequence[Difference]) -> None:
         """Add what is missing and take away what is too much: what comes meanwhile is counted as ever."""
@@ -68,9 +71,9 @@ class Recounting:
                 await self._database.write(partial(add_up, table=TABLES[grain], rows=part, key=KEY))
 
 
-def _verify(connection: Connection) -> Verdict:
+def _verify(connection: Connection, settled: timedelta) -> Verdict:
     see_one_moment(connection)
-    until = bucket(database_now(connection) - SETTLED)
+    until = bucket(database_now(connection) - settled)
     happened, since = _happened(connection, until), horizon_of(connection)
     counted, tail = _counted(connection, until)
     found: list[Difference] = []

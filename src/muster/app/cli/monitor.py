@@ -23,13 +23,16 @@ def _several() -> None:
 @monitor.command("verify")
 def verify(
     repair: Annotated[bool, typer.Option("--repair", help="Make the counts what they should be.")] = False,
+    to_now: Annotated[
+        bool, typer.Option("--to-now", help="The last two minutes, too: for when nothing is being sent.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count anew from the events and expectations, and hold every bucket against that.
 
     Works beside servers that run on the same database; the last two minutes are left out.
     """
-    verdict = run(_verify(repair))
+    verdict = run(_verify(repair, to_now))
     wrong = len(verdict.differences)
     if as_json:
         print_json({**_json(verdict), "repaired": repair and wrong > 0})
@@ -41,13 +44,13 @@ def verify(
         stop("" if as_json else "`--repair` makes the counts what they should be.", FAILED)
 
 
-async def _verify(repair: bool) -> "Verdict":
+async def _verify(repair: bool, to_now: bool) -> "Verdict":
     from muster.app.cli.opening import storage
-    from muster.store.recounting import Recounting
+    from muster.store.recounting import AT_REST, SETTLED, Recounting
 
     async with storage() as stored:
         recounting = Recounting(stored.database)
-        verdict = await recounting.verify()
+        verdict = await recounting.verify(AT_REST if to_now else SETTLED)
         if repair:
             await recounting.repair(verdict.differences)
         return verdict

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,36 @@ def test_a_file_is_sent_once_and_what_is_wrong_is_told_by_its_line(server: Serve
     assert "line 11: this is no JSON object" in problems
     assert "line 12: " in problems
     assert ingested(server, file)[1]["duplicates"] == 2_500
+
+
+def test_a_person_who_looks_sees_how_far_it_is(server: Server, tmp_path: Path) -> None:
+    events = [{**EVENT, "correlationKey": f"p{n}"} for n in range(2_500)]
+    file = written(tmp_path / "shown.ndjson", *events)
+    seen, screen = os.openpty()
+    ran = subprocess.Popen(
+        [str(MUSTER), "ingest", str(file), "--server", f"http://127.0.0.1:{server.port}"],
+        env={**server.environment(), "TERM": "xterm", "COLUMNS": "120"},
+        cwd=server.folder,
+        stdout=subprocess.PIPE,
+        stderr=screen,
+    )
+    os.close(screen)
+    shown = b"".join(iter(lambda: read_from(seen), b"")).decode()
+    out, _ = ran.communicate(timeout=PATIENCE)
+    os.close(seen)
+    assert (ran.returncode, out) == (0, b"2,500 taken, 0 were there, 0 rejected\n")
+    assert "2,500 lines, " in shown
+    assert " events/s" in shown
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in shown, "there is a bar"
+    assert "0:00:00" in shown, "and nothing is left"
+
+
+def read_from(screen: int) -> bytes:
+    """What is written there next; nothing, once whoever wrote is gone."""
+    try:
+        return os.read(screen, 65_536)
+    except OSError:
+        return b""
 
 
 def test_a_line_for_which_its_list_would_be_refused_is_told_by_itself(server: Server, tmp_path: Path) -> None:

@@ -25,7 +25,15 @@ from pygments.util import ClassNotFound
 
 # The parts of the site, in the order in which somebody new reads them. What is in none of them comes last.
 PARTS = {
-    "Begin": ["quick-start", "concepts", "tutorials", "installing", "console", "glossary"],
+    "Begin": [
+        "quick-start",
+        "first-ten-minutes",
+        "concepts",
+        "tutorials",
+        "installing",
+        "console",
+        "glossary",
+    ],
     "Build": [
         "definitions",
         "nodes",
@@ -36,8 +44,17 @@ PARTS = {
         "triggers",
         "schedules",
     ],
-    "Watch": ["watching", "watched-workflows", "wallboard", "alerts"],
-    "Operate": ["operating", "runbooks", "scale", "settings", "threat-model", "authentication", "tracing"],
+    "Watch": ["watching", "watched-workflows", "wallboard", "alerts", "monitor-verify"],
+    "Operate": [
+        "operating",
+        "doctor",
+        "runbooks",
+        "scale",
+        "settings",
+        "threat-model",
+        "authentication",
+        "tracing",
+    ],
     "Prove": ["certify", "capsules", "conformance", "simulation", "testing", "comparison"],
     "Reference": [
         "reference-nodes",

@@ -200,11 +200,11 @@ class Storm:
         return None
 
     async def _restart_broker(self) -> None:
-        """When half of it is done."""
+        """When a third of it is done."""
         if not self.vigil.broker:
             return
         while True:
-            if self.watch.done() >= 0.5:
+            if self.watch.done() >= 1 / 3:
                 break
             await asyncio.sleep(0.1)
         await asyncio.to_thread(self.kafka.kill)

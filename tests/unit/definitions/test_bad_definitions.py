@@ -594,6 +594,7 @@ def codes_explained(path: Path) -> set[str]:
 
 NOT_CODES = {
     "JSON_SCHEMA",
+    "WAIT_EVENTS",
     "SCHEMA_VIOLATION",
     "SCHEMA_AWAY",
     "NO_CORRELATION_ID",

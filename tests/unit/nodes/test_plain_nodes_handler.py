@@ -11,6 +11,7 @@ from muster.app.logs import configure_logs
 from muster.app.settings import LogSettings
 from muster.engine.handlers import Done
 from muster.engine.state import Failure
+from muster.engine.tracing import trace_of
 from muster.model.json import JsonObject
 from muster.model.node_type import NodeKind
 from muster.nodes import builtin, pure_handlers, wait_handlers
@@ -73,6 +74,7 @@ def test_log_writes_one_line_with_the_ids_and_the_message_alone(lines: io.String
         "workflow_id": "w1",
         "execution_id": "e1",
         "node_id": "n",
+        "trace_id": trace_of("e1", None).trace_id,
     }
     assert outcome == Done({"message": "Order 7\nis 100%s here"})
 

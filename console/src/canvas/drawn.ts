@@ -1,6 +1,6 @@
 /** Our flow as React Flow's nodes and edges: the one place where one becomes the other. */
 import { type Edge, MarkerType } from '@xyflow/react';
-import { edgeId, type Flow, labelOf, nameOf, portOf, startOf, wordsOf } from '../graph/flow';
+import { edgeId, type Flow, labelOf, nameOf, portOf, startOf, waysOf, wordsOf } from '../graph/flow';
 import { HEIGHT, type Layout, laneOf, type Place, WIDTH } from '../graph/layout';
 import { says } from '../graph/says';
 import type { CardNode, Fate } from './NodeCard';
@@ -15,11 +15,14 @@ export interface Drawing {
   readonly places: ReadonlyMap<string, Place>;
   readonly types: ReadonlyMap<string, TypeInfo>;
   readonly problems?: ReadonlyMap<string, { readonly errors: number; readonly warnings: number }>;
+  /** What nodes do, in the server's words, as far as those are there. */
+  readonly sentences?: ReadonlyMap<string, string>;
   readonly fates?: ReadonlyMap<string, Fate>;
   readonly editable: boolean;
 }
 
-export function drawnNodes({ flow, places, types, problems, fates, editable }: Drawing): CardNode[] {
+export function drawnNodes(drawing: Drawing): CardNode[] {
+  const { flow, places, types, problems, sentences, fates, editable } = drawing;
   const start = startOf(flow);
   return flow.nodes.map((node) => {
     const type = types.get(node.type.toUpperCase());
@@ -36,7 +39,7 @@ export function drawnNodes({ flow, places, types, problems, fates, editable }: D
         type: node.type,
         title: type?.title ?? (node.type || 'from a template'),
         category: type?.category ?? '',
-        says: says(node),
+        says: sentences?.get(node.id)?.replaceAll('`', '') ?? says(node),
         isStart: node.id === start,
         notes: typeof node.rest.notes === 'string' ? node.rest.notes : '',
         errors: wrong?.errors ?? 0,
@@ -52,18 +55,24 @@ export function drawnNodes({ flow, places, types, problems, fates, editable }: D
 export type WayEdge = Edge<{ readonly lane: number | undefined }, 'way'>;
 
 export function drawnEdges({ flow, fates, lanes, moved }: Ways): WayEdge[] {
-  return flow.edges.map((edge, index) => {
+  const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
+  return waysOf(flow).map((edge, index) => {
+    const isImplied = index >= flow.edges.length;
+    const from = nodes.get(edge.from);
     const walked = fates?.has(edge.from) && fates.has(edge.to);
-    const words = wordsOf(edge);
+    const words = wordsOf(edge, from);
     return {
       id: edgeId(edge, index),
       type: 'way',
       source: edge.from,
       target: edge.to,
       sourceHandle: handleOf(portOf(edge)),
-      label: labelOf(edge),
+      label: isImplied ? 'in order' : labelOf(edge, from),
       data: { lane: moved?.has(edge.from) || moved?.has(edge.to) ? undefined : lanes.get(laneOf(edge)) },
-      className: [edge.type, fates && (walked ? 'walked' : 'untrodden')].filter(Boolean).join(' '),
+      className: [edge.type, isImplied && 'implied', fates && (walked ? 'walked' : 'untrodden')]
+        .filter(Boolean)
+        .join(' '),
+      ...(isImplied ? { selectable: false, deletable: false, focusable: false } : {}),
       markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
       ariaLabel: `${edge.from} leads to ${edge.to}${words && ` ${words}`}`,
     };

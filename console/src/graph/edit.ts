@@ -1,5 +1,5 @@
 /** Edits are data: what they do is a pure function, so undoing is keeping what was before. */
-import type { Flow, FlowEdge, FlowNode, JsonObject } from './flow';
+import { CONFIGS, type Flow, type FlowEdge, type FlowNode, isObject, type JsonObject } from './flow';
 
 export type Edit =
   | { readonly kind: 'add'; readonly nodes: readonly FlowNode[]; readonly edges: readonly FlowEdge[] }
@@ -26,7 +26,7 @@ export function apply(flow: Flow, edit: Edit): Flow {
     case 'ways':
       return rerouted(flow, edit.id, edit.edges);
     case 'configure':
-      return changed(flow, edit.id, (node) => ({ ...node, config: edit.config }));
+      return changed(flow, edit.id, (node) => configured(node, edit.config));
     case 'settle':
       return settled(flow, edit.id, edit.rest);
     case 'rename':
@@ -89,6 +89,17 @@ function rerouted(flow: Flow, id: string, edges: readonly FlowEdge[]): Flow {
     error ? { ...node, rest: { ...node.rest, onError: { goto: error.to } } } : withoutLostError(node, edges),
   );
   return { ...told, edges: [...others.slice(0, before), ...edges, ...others.slice(before)] };
+}
+
+/** A config that could not be read gives way to one that can. */
+function configured(node: FlowNode, config: JsonObject): FlowNode {
+  const isUnread = (name: string) => CONFIGS.some((each) => each === name) && !isObject(node.rest[name]);
+  const rest = Object.entries(node.rest).filter(([name]) => !isUnread(name));
+  return {
+    ...node,
+    config,
+    rest: rest.length === Object.keys(node.rest).length ? node.rest : Object.fromEntries(rest),
+  };
 }
 
 function settled(flow: Flow, id: string, rest: JsonObject): Flow {

@@ -11,6 +11,14 @@ export interface FlowNode {
   readonly rest: JsonObject;
 }
 
+/** Where a node's config may be written. */
+export const CONFIGS = ['config', 'configJson', 'data', 'overrideConfig'] as const;
+
+/** A config that is neither an object nor the text of one: it stays in `rest`, as it was written. */
+export function hasUnreadConfig(rest: JsonObject): boolean {
+  return CONFIGS.some((name) => rest[name] !== undefined && !isObject(rest[name]));
+}
+
 export type EdgeType = 'goto' | 'conditional' | 'switch' | 'error';
 
 export interface FlowEdge {
@@ -32,6 +40,8 @@ export interface Flow {
   readonly rest: JsonObject;
   readonly nodes: readonly FlowNode[];
   readonly edges: readonly FlowEdge[];
+  /** Routes that cannot be drawn, as they were written: the server says what is wrong with them. */
+  readonly unread?: readonly Json[];
 }
 
 export const EMPTY: Flow = { head: { name: 'New workflow' }, rest: {}, nodes: [], edges: [] };
@@ -53,17 +63,20 @@ export function portOf(edge: FlowEdge): string {
 const LABEL = 26;
 
 /** What is written on a way: when it is taken. */
-export function labelOf(edge: FlowEdge): string {
-  const words = wordsOf(edge);
+export function labelOf(edge: FlowEdge, from?: FlowNode): string {
+  const words = wordsOf(edge, from);
   return words.length > LABEL ? `${words.slice(0, LABEL - 1)}…` : words;
 }
 
-export function wordsOf(edge: FlowEdge): string {
+/** `from` is the node that it leaves: of one that waits, it is said what for. */
+export function wordsOf(edge: FlowEdge, from?: FlowNode): string {
+  const waits = from?.type.toUpperCase() === 'WAIT_EVENTS';
+  const ends = waits && (from.config.onTimeout ?? 'fail') === 'fail';
   switch (edge.type) {
     case 'goto':
-      return '';
+      return waits ? (ends ? 'done' : 'done, or time is over') : '';
     case 'error':
-      return 'on error';
+      return ends ? 'on timeout or error' : 'on error';
     case 'conditional':
       return `${edge.value === false ? 'unless' : 'if'} ${bare(edge.condition)}`;
     case 'switch':
@@ -84,10 +97,27 @@ export function nameOf(node: FlowNode): string {
   return typeof node.rest.name === 'string' && node.rest.name ? node.rest.name : node.id;
 }
 
+/** Ways that nobody has drawn: where no node says what follows it, each leads to the next. */
+export function implied(flow: Flow): readonly FlowEdge[] {
+  if (flow.unread?.length || flow.edges.some((edge) => edge.type !== 'error')) return [];
+  return chain(flow.nodes);
+}
+
+/** All that is drawn: what was said, and what follows from nothing being said. */
+export function waysOf(flow: Flow): readonly FlowEdge[] {
+  return [...flow.edges, ...implied(flow)];
+}
+
+export function chain(nodes: readonly FlowNode[]): readonly FlowEdge[] {
+  return nodes
+    .slice(1)
+    .map((node, index) => ({ from: nodes[index]?.id ?? '', to: node.id, type: 'goto' as const }));
+}
+
 export function startOf(flow: Flow): string | undefined {
   const marked = flow.nodes.find((node) => node.rest.isStartNode === true);
   if (marked) return marked.id;
-  const reached = new Set(flow.edges.map((edge) => edge.to));
+  const reached = new Set(waysOf(flow).map((edge) => edge.to));
   return (flow.nodes.find((node) => !reached.has(node.id)) ?? flow.nodes[0])?.id;
 }
 

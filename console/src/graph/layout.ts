@@ -1,6 +1,6 @@
 /** Where nodes stand: columns from left to right by the longest way to a node, rows in the flow's order. Adding
  * a node moves nothing before it. A way over several columns has a lane of its own past what stands between. */
-import { type Flow, type FlowEdge, labelOf, startOf } from './flow';
+import { type Flow, type FlowEdge, labelOf, startOf, waysOf } from './flow';
 
 export interface Place {
   readonly x: number;
@@ -28,14 +28,13 @@ export function laneOf(edge: Pick<FlowEdge, 'from' | 'to'>): string {
 export function layOut(flow: Flow): Layout {
   const ids = flow.nodes.map((node) => node.id);
   const after = new Map(ids.map((id) => [id, [] as string[]]));
-  for (const edge of flow.edges) if (after.has(edge.to)) after.get(edge.from)?.push(edge.to);
+  const ways = waysOf(flow);
+  for (const edge of ways) if (after.has(edge.to)) after.get(edge.from)?.push(edge.to);
   const { order, back } = walk(ids, after, startOf(flow));
-  const ahead = flow.edges.filter(
-    (edge) => after.has(edge.from) && after.has(edge.to) && !back.has(laneOf(edge)),
-  );
+  const ahead = ways.filter((edge) => after.has(edge.from) && after.has(edge.to) && !back.has(laneOf(edge)));
   const columns = columnsOf(order, ahead);
   const { rows, lanes } = rowsOf(ids, columns, ahead);
-  const lefts = leftsOf(columns, ahead);
+  const lefts = leftsOf(flow, columns, ahead);
   return {
     places: new Map(
       ids.map((id) => [id, { x: lefts[columns.get(id) ?? 0] ?? 0, y: (rows.get(id) ?? 0) * ROW }]),
@@ -53,11 +52,16 @@ function columnsOf(order: readonly string[], ahead: readonly FlowEdge[]): Readon
 }
 
 /** The left edge of each column: what stands between two has room for what is written on the ways. */
-function leftsOf(columns: ReadonlyMap<string, number>, ahead: readonly FlowEdge[]): readonly number[] {
+function leftsOf(
+  flow: Flow,
+  columns: ReadonlyMap<string, number>,
+  ahead: readonly FlowEdge[],
+): readonly number[] {
+  const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
   const gaps = Array.from({ length: Math.max(0, ...columns.values()) }, () => GAP);
   for (const edge of ahead) {
     const column = columns.get(edge.from) ?? 0;
-    const label = labelOf(edge);
+    const label = labelOf(edge, nodes.get(edge.from));
     if (label) gaps[column] = Math.max(gaps[column] ?? GAP, label.length * LETTER + AROUND);
   }
   const lefts = [0];

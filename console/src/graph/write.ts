@@ -1,17 +1,28 @@
-/** A flow into a definition, always in the same shape: head, nodes, and one entry for each edge. */
-import type { Flow, FlowEdge, FlowNode, JsonObject } from './flow';
-import { startOf } from './flow';
+/** A flow into a definition, always in the same shape: head, nodes, and one entry for each way, drawn or implied. */
+import {
+  type Flow,
+  type FlowEdge,
+  type FlowNode,
+  hasUnreadConfig,
+  implied,
+  type JsonObject,
+  startOf,
+} from './flow';
 
 export function writeFlow(flow: Flow): JsonObject {
   const start = startOf(flow);
-  const routing = flow.edges.filter((edge) => edge.type !== 'error').map(entryOf);
+  const drawn = [...routed(flow), ...implied(flow)];
   return {
     workflow: flow.head,
     ...flow.rest,
     nodes: flow.nodes.map((node, index) => nodeEntry(node, index + 1, node.id === start)),
-    // Without any, each node would lead to the next: a single way back to itself would be no better.
-    ...(routing.length || flow.nodes.length < 2 ? { routing } : {}),
+    routing: [...drawn.map(entryOf), ...(flow.unread ?? [])],
   };
+}
+
+/** What a node says of its errors stands in the node. */
+function routed(flow: Flow): readonly FlowEdge[] {
+  return flow.edges.filter((edge) => edge.type !== 'error');
 }
 
 function nodeEntry(node: FlowNode, nodeOrder: number, isStart: boolean): JsonObject {
@@ -27,7 +38,7 @@ function nodeEntry(node: FlowNode, nodeOrder: number, isStart: boolean): JsonObj
     nodeOrder,
     ...(isStart ? { isStartNode: true } : {}),
     ...rest,
-    [config]: node.config,
+    ...(hasUnreadConfig(rest) ? {} : { [config]: node.config }),
   };
 }
 
@@ -42,11 +53,20 @@ function entryOf(edge: FlowEdge): JsonObject {
   return { ...ends, ...edge.rest };
 }
 
-/** Where node and edge stand in what `writeFlow` writes, so that a pointer leads back to them. */
-export function nodeAt(flow: Flow, pointer: string): string | null {
-  const node = /^\/nodes\/(\d+)/.exec(pointer);
-  if (node) return flow.nodes[Number(node[1])]?.id ?? null;
-  const route = /^\/routing\/(\d+)/.exec(pointer);
-  if (!route) return null;
-  return flow.edges.filter((edge) => edge.type !== 'error')[Number(route[1])]?.from ?? null;
+/** What a pointer into what `writeFlow` writes is about; `text`: what is written there cannot be drawn. */
+export type Spot =
+  | { readonly kind: 'node'; readonly id: string }
+  | { readonly kind: 'edge'; readonly index: number }
+  | { readonly kind: 'flow' }
+  | { readonly kind: 'text' };
+
+export function spotAt(flow: Flow, pointer: string): Spot {
+  const node = flow.nodes[Number(/^\/nodes\/(\d+)/.exec(pointer)?.[1])];
+  if (node) return { kind: 'node', id: node.id };
+  const route = /^\/routing\/(\d+)/.exec(pointer)?.[1];
+  if (route === undefined) return { kind: 'flow' };
+  const edge = routed(flow)[Number(route)];
+  if (edge) return { kind: 'edge', index: flow.edges.indexOf(edge) };
+  const chained = implied(flow)[Number(route)];
+  return chained ? { kind: 'node', id: chained.from } : { kind: 'text' };
 }

@@ -6,6 +6,7 @@ import { Router } from 'wouter';
 import { Refusal } from './api/client';
 import { nonce } from './api/settings';
 import { App } from './app/App';
+import { useLocationThatAsks } from './app/leaving';
 import { applyTheme } from './app/theme';
 import './ui/tokens.css';
 import './ui/base.css';
@@ -31,7 +32,7 @@ if (root) {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <Router base="/console">
+        <Router base="/console" hook={useLocationThatAsks}>
           <App />
         </Router>
       </QueryClientProvider>

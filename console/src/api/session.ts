@@ -9,6 +9,7 @@ export interface Session {
 
 export const session = new Store<Session>({ token: null, refused: false });
 
+/** A further token of the same person changes nothing but what is sent: what they do goes on. */
 export function signedInWith(token: string): void {
   session.set({ token, refused: false });
 }

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { comeBack, isComingBack } from '../api/oidc';
 import { session } from '../api/session';
 import { useStore } from '../api/store';
@@ -7,9 +7,11 @@ import { Empty } from '../ui/Empty';
 import { Skeleton } from '../ui/List';
 import { Toasts } from '../ui/toasts';
 import { ConnectionBar } from './ConnectionBar';
+import { LeaveDialog } from './LeaveDialog';
+import { Mishap } from './Mishap';
 import { Palette } from './Palette';
 import { Rail } from './Rail';
-import { SignIn } from './SignIn';
+import { SignIn, SignInAgain } from './SignIn';
 
 const Workflows = lazy(() => import('../pages/Workflows'));
 const Executions = lazy(() => import('../pages/Executions'));
@@ -42,11 +44,17 @@ export function App() {
         .finally(() => setBack(true));
   }, []);
   if (!back) return <main className="sign-in" aria-busy="true" />;
-  if (error || refused) return <SignIn error={error} />;
-  return <Shell key={token ?? ''} />;
+  if (error || (refused && token === null)) return <SignIn error={error} />;
+  return (
+    <>
+      <Shell />
+      {refused && <SignInAgain />}
+    </>
+  );
 }
 
 function Shell() {
+  const [here] = useLocation();
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -55,38 +63,41 @@ function Shell() {
       <Rail />
       <main id="main" tabIndex={-1}>
         <ConnectionBar />
-        <Suspense fallback={<Skeleton />}>
-          <Switch>
-            <Route path="/">{<Redirect to="/workflows" />}</Route>
-            <Route path="/workflows" component={Workflows} />
-            <Route path="/workflows/new">{<Designer id={null} />}</Route>
-            <Route path="/workflows/:id">{({ id }) => <Designer key={id} id={id} />}</Route>
-            <Route path="/executions" component={Executions} />
-            <Route path="/executions/:id">{({ id }) => <Execution key={id} id={id} />}</Route>
-            <Route path="/schedules" component={Schedules} />
-            <Route path="/triggers" component={Triggers} />
-            <Route path="/waits" component={Waits} />
-            <Route path="/approvals" component={Approvals} />
-            <Route path="/dead-letters" component={DeadLetters} />
-            <Route path="/commands" component={Commands} />
-            <Route path="/outbox" component={Outbox} />
-            <Route path="/wallboard" component={Wallboard} />
-            <Route path="/items" component={Items} />
-            <Route path="/items/:key">{({ key }) => <Item key={key} name={key} />}</Route>
-            <Route path="/alerts" component={Alerts} />
-            <Route path="/external-tasks" component={ExternalTasks} />
-            <Route path="/templates" component={Templates} />
-            <Route path="/settings" component={Settings} />
-            <Route path="/instances" component={Instances} />
-            <Route>
-              <Empty title="There is no such page">
-                <p>The rail on the left has all there are.</p>
-              </Empty>
-            </Route>
-          </Switch>
-        </Suspense>
+        <Mishap key={here}>
+          <Suspense fallback={<Skeleton />}>
+            <Switch>
+              <Route path="/">{<Redirect to="/workflows" />}</Route>
+              <Route path="/workflows" component={Workflows} />
+              <Route path="/workflows/new">{<Designer id={null} />}</Route>
+              <Route path="/workflows/:id">{({ id }) => <Designer key={id} id={id} />}</Route>
+              <Route path="/executions" component={Executions} />
+              <Route path="/executions/:id">{({ id }) => <Execution key={id} id={id} />}</Route>
+              <Route path="/schedules" component={Schedules} />
+              <Route path="/triggers" component={Triggers} />
+              <Route path="/waits" component={Waits} />
+              <Route path="/approvals" component={Approvals} />
+              <Route path="/dead-letters" component={DeadLetters} />
+              <Route path="/commands" component={Commands} />
+              <Route path="/outbox" component={Outbox} />
+              <Route path="/wallboard" component={Wallboard} />
+              <Route path="/items" component={Items} />
+              <Route path="/items/:key">{({ key }) => <Item key={key} name={key} />}</Route>
+              <Route path="/alerts" component={Alerts} />
+              <Route path="/external-tasks" component={ExternalTasks} />
+              <Route path="/templates" component={Templates} />
+              <Route path="/settings" component={Settings} />
+              <Route path="/instances" component={Instances} />
+              <Route>
+                <Empty title="There is no such page">
+                  <p>The rail on the left has all there are.</p>
+                </Empty>
+              </Route>
+            </Switch>
+          </Suspense>
+        </Mishap>
       </main>
       <Palette />
+      <LeaveDialog />
       <Toasts />
     </div>
   );

@@ -1,26 +1,34 @@
 import { useCallback, useState } from 'react';
 import type { Place } from '../graph/layout';
 
-/** Where nodes were dragged to: this browser's own affair, since a definition says nothing of places. */
-export function usePlaces(
-  key: string,
-): [ReadonlyMap<string, Place>, (places: ReadonlyMap<string, Place>) => void] {
-  const name = `muster.places.${key}`;
-  const [places, setPlaces] = useState<ReadonlyMap<string, Place>>(() => new Map(kept(name)));
+export type Places = ReadonlyMap<string, Place>;
+
+/** Where nodes were dragged to: this browser's own affair, since a definition says nothing of places. What is not
+ * saved yet has no key: its places are kept once it has one. */
+export function usePlaces(key: string | null, begun: Places | null): [Places, (places: Places) => void] {
+  const [places, setPlaces] = useState<Places>(() => begun ?? new Map(key === null ? [] : kept(key)));
   const move = useCallback(
-    (now: ReadonlyMap<string, Place>) => {
+    (now: Places) => {
       setPlaces(now);
-      if (now.size) localStorage.setItem(name, JSON.stringify([...now]));
-      else localStorage.removeItem(name);
+      if (key !== null) keepPlaces(key, now);
     },
-    [name],
+    [key],
   );
   return [places, move];
 }
 
-function kept(name: string): [string, Place][] {
+export function keepPlaces(key: string, places: Places): void {
+  if (places.size) localStorage.setItem(nameOf(key), JSON.stringify([...places]));
+  else localStorage.removeItem(nameOf(key));
+}
+
+function nameOf(key: string): string {
+  return `muster.places.${key}`;
+}
+
+function kept(key: string): [string, Place][] {
   try {
-    return JSON.parse(localStorage.getItem(name) ?? '[]') as [string, Place][];
+    return JSON.parse(localStorage.getItem(nameOf(key)) ?? '[]') as [string, Place][];
   } catch {
     return [];
   }

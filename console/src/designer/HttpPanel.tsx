@@ -2,6 +2,7 @@ import { useId } from 'react';
 import { isObject, type JsonObject } from '../graph/flow';
 import { useSettled } from '../ui/useSettled';
 import { ExpressionInput } from './ExpressionInput';
+import { At } from './fields';
 import { type Part, Preview, textOf } from './Preview';
 import { SchemaForm } from './SchemaForm';
 import type { Schema } from './schema';
@@ -47,19 +48,23 @@ export function HttpPanel({ schema, value, change, leaveOut }: Props) {
           </select>
         </div>
         <div className="field">
-          <label htmlFor={`${id}-url`}>
+          <label id={`${id}-url-label`} htmlFor={`${id}-url`}>
             Address<span className="needed">needed</span>
           </label>
-          <ExpressionInput
-            id={`${id}-url`}
-            value={textOf(value.url)}
-            placeholder="https://api.example.com/orders/#{orderId}"
-            long={false}
-            change={(text) => set('url', text || undefined)}
-          />
+          <At value="/url">
+            <ExpressionInput
+              id={`${id}-url`}
+              value={textOf(value.url)}
+              placeholder="https://api.example.com/orders/#{orderId}"
+              long={false}
+              change={(text) => set('url', text || undefined)}
+            />
+          </At>
         </div>
       </div>
-      <Authentication schema={schema} value={value.auth} change={(now) => set('auth', now)} />
+      <At value="/auth">
+        <Authentication schema={schema} value={value.auth} change={(now) => set('auth', now)} />
+      </At>
       <SchemaForm
         schema={schema}
         root={schema}

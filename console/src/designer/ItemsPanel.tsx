@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../graph/flow';
 import { Cases } from './Cases';
+import { At } from './fields';
 import { SchemaForm } from './SchemaForm';
 import { resolved, type Schema } from './schema';
 
@@ -51,18 +52,20 @@ export function ItemsPanel({ schema, value, change }: Props) {
               By cases
             </button>
           </div>
-          {byCases ? (
-            <ByCases schema={schema} loop={loop} change={setLoop} />
-          ) : (
-            <SchemaForm
-              key="same"
-              schema={bodyFirst(resolved(schema.properties?.forEach ?? {}, schema))}
-              root={schema}
-              value={loop}
-              change={setLoop}
-              leaveOut={['operation', 'on', 'cases', 'default']}
-            />
-          )}
+          <At value="/forEach">
+            {byCases ? (
+              <ByCases schema={schema} loop={loop} change={setLoop} />
+            ) : (
+              <SchemaForm
+                key="same"
+                schema={bodyFirst(resolved(schema.properties?.forEach ?? {}, schema))}
+                root={schema}
+                value={loop}
+                change={setLoop}
+                leaveOut={['operation', 'on', 'cases', 'default']}
+              />
+            )}
+          </At>
           <SchemaForm schema={part('onItemError')} root={schema} value={value} change={change} />
         </>
       )}
@@ -87,7 +90,9 @@ function ByCases({
   return (
     <>
       <SchemaForm schema={only} root={schema} value={loop} change={change} />
-      <Cases schema={body} root={schema} value={loop.cases} change={(now) => set('cases', now)} />
+      <At value="/forEach/cases">
+        <Cases schema={body} root={schema} value={loop.cases} change={(now) => set('cases', now)} />
+      </At>
       <fieldset className="case">
         <legend>
           <label className="inline">
@@ -101,12 +106,14 @@ function ByCases({
           </label>
         </legend>
         {isObject(loop.default) ? (
-          <SchemaForm
-            schema={body}
-            root={schema}
-            value={loop.default}
-            change={(now) => set('default', now)}
-          />
+          <At value="/forEach/default">
+            <SchemaForm
+              schema={body}
+              root={schema}
+              value={loop.default}
+              change={(now) => set('default', now)}
+            />
+          </At>
         ) : (
           <p className="quiet">Nothing is done for an item that fits no case.</p>
         )}

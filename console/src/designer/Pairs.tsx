@@ -1,6 +1,7 @@
-import { useId, useState } from 'react';
+import { useContext, useId, useState } from 'react';
 import { isObject, type JsonObject } from '../graph/flow';
 import { ExpressionInput } from './ExpressionInput';
+import { At } from './fields';
 import type { Schema } from './schema';
 import { anything, BROKEN, isExpression, shown, useTyped } from './typed';
 
@@ -47,6 +48,7 @@ export function Pairs({ title, schema, needed, value, change }: Props) {
 
 function Rows({ title, schema, value, change }: Omit<Props, 'needed'>) {
   const [rows, type] = useTyped<readonly Row[]>(value, rowsOf);
+  const path = useContext(At);
   const onlyText = isObject(schema.additionalProperties) && schema.additionalProperties.type === 'string';
   const tell = (now: readonly Row[]) => {
     const means = objectOf(now);
@@ -68,14 +70,16 @@ function Rows({ title, schema, value, change }: Omit<Props, 'needed'>) {
             value={name}
             onChange={(event) => replace(at, [event.target.value, text, means])}
           />
-          <ExpressionInput
-            id={`${title} ${at}`}
-            label={`${title}: value ${at + 1}`}
-            value={text}
-            placeholder={example ? shown(example[1]) : 'value'}
-            long={text.includes('\n')}
-            change={(now) => replace(at, [name, now, meaning(now, onlyText)])}
-          />
+          <At value={`${path}/${name}`}>
+            <ExpressionInput
+              id={`${title} ${at}`}
+              label={`${title}: value ${at + 1}`}
+              value={text}
+              placeholder={example ? shown(example[1]) : 'value'}
+              long="grows"
+              change={(now) => replace(at, [name, now, meaning(now, onlyText)])}
+            />
+          </At>
           <button
             type="button"
             className="icon-button"

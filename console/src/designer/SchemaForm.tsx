@@ -1,7 +1,8 @@
-import { useId, useState } from 'react';
+import { useContext, useId, useState } from 'react';
 import { isObject, type JsonObject } from '../graph/flow';
 import { Cases } from './Cases';
 import { ExpressionInput } from './ExpressionInput';
+import { At, Plain } from './fields';
 import { Pairs } from './Pairs';
 import { conditioned, isLong, kindOf, resolved, type Schema, titleOf } from './schema';
 import { anything, BROKEN, scalar, shown, useTyped } from './typed';
@@ -25,16 +26,18 @@ export function SchemaForm({ schema, root, value, change, leaveOut = [] }: Props
     (name, index) => index < SHOWN || value[name] !== undefined || whole.required?.includes(name),
   );
   const others = names.filter((name) => !first.includes(name));
+  const at = useContext(At);
   const field = (name: string) => (
-    <Field
-      key={name}
-      name={name}
-      schema={resolved(whole.properties?.[name] ?? {}, root)}
-      root={root}
-      needed={whole.required?.includes(name) ?? false}
-      value={value[name]}
-      change={(now) => change(set(value, name, now))}
-    />
+    <At key={name} value={`${at}/${name}`}>
+      <Field
+        name={name}
+        schema={resolved(whole.properties?.[name] ?? {}, root)}
+        root={root}
+        needed={whole.required?.includes(name) ?? false}
+        value={value[name]}
+        change={(now) => change(set(value, name, now))}
+      />
+    </At>
   );
   return (
     <div className="form">
@@ -80,7 +83,7 @@ function Field(props: FieldProps) {
   if (kind === 'map') return <Named {...props} />;
   return (
     <div className="field">
-      <label htmlFor={id}>
+      <label id={`${id}-label`} htmlFor={id}>
         {titleOf(name, schema)}
         {needed && <span className="needed">needed</span>}
       </label>
@@ -96,6 +99,7 @@ function plain(text: string): string {
 
 function Control({ id, kind, name, schema, value, change }: FieldProps & { id: string; kind: string }) {
   const known = useKnown(schema.format);
+  const plain = useContext(Plain);
   const hint =
     schema.default !== undefined
       ? shown(schema.default)
@@ -125,6 +129,18 @@ function Control({ id, kind, name, schema, value, change }: FieldProps & { id: s
     case 'any':
       return <Anything id={id} hint={hint} value={value} change={change} />;
     default:
+      if (plain)
+        return (
+          <input
+            id={id}
+            className="input"
+            value={value === undefined ? '' : shown(value)}
+            placeholder={hint}
+            onChange={(event) =>
+              change(scalar(event.target.value, kind === 'number' || Array.isArray(schema.type)))
+            }
+          />
+        );
       return (
         <ExpressionInput
           id={id}
@@ -198,7 +214,7 @@ function Anything({
         id={id}
         value={text}
         placeholder={hint}
-        long={text.includes('\n') || text.length > 40}
+        long="grows"
         change={(now) => {
           const means = anything(now);
           type(now, means === BROKEN ? value : means);
@@ -253,6 +269,7 @@ function Group({ name, schema, root, value, change, needed }: FieldProps) {
 function Records({ name, schema, root, value, change, needed }: FieldProps) {
   const records = Array.isArray(value) ? value : [];
   const items = resolved(schema.items ?? {}, root);
+  const at = useContext(At);
   const replace = (index: number, now: unknown) =>
     change(records.map((each, at) => (at === index ? now : each)));
   return (
@@ -264,12 +281,14 @@ function Records({ name, schema, root, value, change, needed }: FieldProps) {
       {records.map((record, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: records have no names but their places
         <div key={index} className="record">
-          <SchemaForm
-            schema={items}
-            root={root}
-            value={isObject(record) ? record : {}}
-            change={(now) => replace(index, now)}
-          />
+          <At value={`${at}/${index}`}>
+            <SchemaForm
+              schema={items}
+              root={root}
+              value={isObject(record) ? record : {}}
+              change={(now) => replace(index, now)}
+            />
+          </At>
           <button
             type="button"
             className="button small"

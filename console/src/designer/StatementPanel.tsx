@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../graph/flow';
+import { At } from './fields';
 import { SchemaForm } from './SchemaForm';
 import type { Schema } from './schema';
 import { useKnown } from './useKnown';
@@ -34,16 +35,18 @@ export function StatementPanel({ schema, field, value, change, leaveOut }: Props
           {own && (
             <fieldset>
               <legend>Parameters</legend>
-              <SchemaForm
-                key={chosen.key}
-                schema={field === 'actionType' ? { ...chosen.params, required: [] } : chosen.params}
-                root={chosen.params}
-                value={given}
-                change={(now) => {
-                  const { params: _, ...rest } = value;
-                  change(Object.keys(now).length ? { ...rest, params: now } : rest);
-                }}
-              />
+              <At value="/params">
+                <SchemaForm
+                  key={chosen.key}
+                  schema={field === 'actionType' ? { ...chosen.params, required: [] } : chosen.params}
+                  root={chosen.params}
+                  value={given}
+                  change={(now) => {
+                    const { params: _, ...rest } = value;
+                    change(Object.keys(now).length ? { ...rest, params: now } : rest);
+                  }}
+                />
+              </At>
               {field === 'actionType' && (
                 <small className="quiet">What is not set here comes from the item.</small>
               )}

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../graph/flow';
 import { eventsOf } from '../graph/says';
+import { At } from './fields';
 import { OrderTable } from './OrderTable';
 import { SchemaForm } from './SchemaForm';
 import { resolved, type Schema } from './schema';
@@ -33,15 +34,16 @@ export function WaitPanel({ schema, value, change }: Props) {
   return (
     <div className="form wait-panel">
       {CARDS.map(([name, title, says]) => (
-        <EventCard
-          key={name}
-          title={title}
-          says={says}
-          schema={part(name)}
-          root={schema}
-          value={value[name]}
-          change={(now) => set(name, now)}
-        />
+        <At key={name} value={`/${name}`}>
+          <EventCard
+            title={title}
+            says={says}
+            schema={part(name)}
+            root={schema}
+            value={value[name]}
+            change={(now) => set(name, now)}
+          />
+        </At>
       ))}
       <SchemaForm
         schema={{ type: 'object', properties: { events: part('events') } }}

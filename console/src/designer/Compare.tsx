@@ -3,8 +3,9 @@ import type { Schemas } from '../api/client';
 import type { Flow } from '../graph/flow';
 import { writeFlow } from '../graph/write';
 import { Problem } from '../ui/Problem';
+import { comparable } from './comparable';
 import { Diff } from './Diff';
-import { comparable, useVersion } from './SaveDialog';
+import { useVersion } from './SaveDialog';
 
 type Whole = Schemas['WorkflowWhole'];
 
@@ -28,7 +29,7 @@ export function Compare({ workflow, flow }: Props) {
         <Version label="with" workflow={workflow} value={after} set={setAfter} canvas />
       </div>
       {error && <Problem error={error} />}
-      {one.data && now && <Diff before={comparable(one.data.definition)} after={comparable(now)} />}
+      {one.data && now && <Diff of={comparable(one.data.definition, now)} />}
     </div>
   );
 }

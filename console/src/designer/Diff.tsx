@@ -1,11 +1,9 @@
 import { useMemo } from 'react';
 import { diffLines, shortened } from './diff';
 
-export function Diff({ before, after }: { before: unknown; after: unknown }) {
-  const lines = useMemo(() => {
-    const text = (value: unknown) => JSON.stringify(value, null, 2);
-    return shortened(diffLines(text(before), text(after)));
-  }, [before, after]);
+export function Diff({ of: [before, after] }: { of: readonly [before: unknown, after: unknown] }) {
+  const [old, now] = [JSON.stringify(before, null, 2), JSON.stringify(after, null, 2)];
+  const lines = useMemo(() => shortened(diffLines(old, now)), [old, now]);
   if (!lines.some((line) => line && line.sign !== ' ')) return <p className="quiet">Nothing is different.</p>;
   return (
     <pre className="code diff">

@@ -6,7 +6,9 @@ import { writeFlow } from '../graph/write';
 import { Dialog } from '../ui/Dialog';
 import { Problem } from '../ui/Problem';
 import { say } from '../ui/toasts';
+import { comparable } from './comparable';
 import { Diff } from './Diff';
+import { bodyOf } from './definition-body';
 
 type Whole = Schemas['WorkflowWhole'];
 
@@ -15,12 +17,14 @@ interface Props {
   readonly workflow: Whole | null;
   /** The version that was loaded here: if it is not the latest any more, somebody else has saved. */
   readonly seen: number;
+  /** The text is another, and cannot be read. */
+  readonly apart: boolean;
   readonly close: () => void;
   readonly saved: (key: string, version: number) => void;
 }
 
 /** Save as a further version, after a look at what it changes. Activating it is another press. */
-export function SaveDialog({ flow, workflow, seen, close, saved }: Props) {
+export function SaveDialog({ flow, workflow, seen, apart, close, saved }: Props) {
   const queries = useQueryClient();
   const [over, setOver] = useState<number | null>(null);
   const definition = definitionOf(flow, workflow === null);
@@ -41,6 +45,9 @@ export function SaveDialog({ flow, workflow, seen, close, saved }: Props) {
       title={workflow ? `Save version ${(over ?? seen) + 1}` : 'Save as a new workflow'}
       wide
     >
+      {apart && (
+        <p className="warn-words">▲ The text cannot be read as it stands: what is saved is what is drawn.</p>
+      )}
       {workflow ? (
         <Changes workflow={workflow} definition={definition} />
       ) : (
@@ -81,7 +88,7 @@ function definitionOf(flow: Flow, isNew: boolean): JsonObject {
 }
 
 function first(definition: JsonObject) {
-  return got(api.POST('/api/workflow', { body: definition as never }));
+  return got(api.POST('/api/workflow', { body: bodyOf(definition) }));
 }
 
 function further(id: string, definition: JsonObject, expected: number) {
@@ -89,7 +96,7 @@ function further(id: string, definition: JsonObject, expected: number) {
     api.PUT('/api/workflow/{id}', {
       params: { path: { id }, query: {} },
       headers: { 'If-Match': `"${expected}"` },
-      body: definition as never,
+      body: bodyOf(definition),
     }),
   );
 }
@@ -103,7 +110,7 @@ function Changes({ workflow, definition }: { workflow: Whole; definition: JsonOb
       <h3>
         What it changes in version {number}, {workflow.activeVersion ? 'the active one' : 'the latest'}
       </h3>
-      <Diff before={comparable(data.definition)} after={comparable(definition)} />
+      <Diff of={comparable(data.definition, definition)} />
     </section>
   );
 }
@@ -114,18 +121,6 @@ export function useVersion(id: string, number: number) {
     queryFn: () => got(api.GET('/api/workflow/{id}/versions/{number}', { params: { path: { id, number } } })),
     staleTime: Number.POSITIVE_INFINITY,
   });
-}
-
-/** Without what the server adds by itself. */
-export function comparable(definition: JsonObject): JsonObject {
-  const {
-    status: _,
-    durability: __,
-    workflowType: ___,
-    key: ____,
-    ...head
-  } = (definition.workflow ?? {}) as JsonObject;
-  return { ...definition, workflow: head };
 }
 
 interface OvertakenProps {
@@ -151,7 +146,7 @@ function Overtaken({ workflow, seen, definition, take, again }: OvertakenProps) 
         lost.
       </p>
       <p>This is what differs between theirs and yours:</p>
-      <Diff before={comparable(data.definition)} after={comparable(definition)} />
+      <Diff of={comparable(data.definition, definition)} />
       <button
         type="button"
         className="button"

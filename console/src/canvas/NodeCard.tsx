@@ -77,7 +77,9 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
       </span>
       <span className="node-words">
         <strong className="cut">{data.name}</strong>
-        <span className="cut quiet">{data.says || data.title}</span>
+        <span className="cut quiet" title={data.says}>
+          {data.says || data.title}
+        </span>
         {fate && <FateLine fate={fate} />}
       </span>
       {data.isStart && <span className="node-start">start</span>}

@@ -1,44 +1,36 @@
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { json } from '@codemirror/lang-json';
 import { yaml } from '@codemirror/lang-yaml';
-import { bracketMatching, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { bracketMatching, syntaxHighlighting } from '@codemirror/language';
 import { Compartment, EditorState } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
-import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
 import { nonce } from '../api/settings';
+import { colours, look, typingOver } from './code-look';
 
 interface Props {
   readonly label: string;
   readonly value: string;
   readonly language: 'json' | 'yaml';
   readonly change: (text: string) => void;
+  readonly editable: boolean;
+  /** Where to look, each time that it is another object. */
+  readonly spot?: { readonly offset: number } | null;
 }
 
-const colours = HighlightStyle.define([
-  { tag: tags.propertyName, color: 'var(--accent)' },
-  { tag: tags.string, color: 'var(--good)' },
-  { tag: [tags.number, tags.bool, tags.null], color: 'var(--wait)' },
-  { tag: tags.comment, color: 'var(--quiet)' },
-]);
-
-const look = EditorView.theme({
-  '&': { height: '100%', fontSize: '12px', backgroundColor: 'var(--panel)', color: 'var(--ink)' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '18px' },
-  '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--quiet)', border: 'none' },
-  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
+const whole = EditorView.theme({
+  '&': { height: '100%', fontSize: '12px' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
-  '.cm-content': { caretColor: 'var(--ink)' },
-  '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft)' },
 });
 
 /** Text with colours. What comes from outside replaces it only if it differs, so that the cursor stays. */
-export default function CodeEditor({ label, value, language, change }: Props) {
+export default function CodeEditor({ label, value, language, change, editable, spot }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const changed = useRef(change);
-  changed.current = change;
+  const now = useRef({ value, change });
+  now.current = { value, change };
   const spoken = useRef(new Compartment());
+  const rights = useRef(new Compartment());
   // biome-ignore lint/correctness/useExhaustiveDependencies: made once; the effects below bring what changes
   useEffect(() => {
     if (!place.current) return undefined;
@@ -54,10 +46,14 @@ export default function CodeEditor({ label, value, language, change }: Props) {
           syntaxHighlighting(colours),
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
           spoken.current.of(languageOf(language)),
+          typingOver,
           look,
+          whole,
+          rights.current.of(rightsOf(editable)),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of((update) => {
-            if (update.docChanged) changed.current(update.state.doc.toString());
+            const text = update.state.doc.toString();
+            if (update.docChanged && text !== now.current.value) now.current.change(text);
           }),
         ],
       }),
@@ -69,14 +65,33 @@ export default function CodeEditor({ label, value, language, change }: Props) {
     () => view.current?.dispatch({ effects: spoken.current.reconfigure(languageOf(language)) }),
     [language],
   );
+  useEffect(
+    () => view.current?.dispatch({ effects: rights.current.reconfigure(rightsOf(editable)) }),
+    [editable],
+  );
   useEffect(() => {
     const shown = view.current;
     if (!shown || shown.state.doc.toString() === value) return;
     shown.dispatch({ changes: { from: 0, to: shown.state.doc.length, insert: value } });
   }, [value]);
+  useEffect(() => {
+    const shown = view.current;
+    if (!shown || !spot) return;
+    const anchor = Math.min(spot.offset, shown.state.doc.length);
+    shown.dispatch({ selection: { anchor }, effects: EditorView.scrollIntoView(anchor, { y: 'center' }) });
+    shown.focus();
+  }, [spot]);
   return <div className="code-editor" ref={place} />;
 }
 
 function languageOf(language: Props['language']) {
   return language === 'json' ? json() : yaml();
+}
+
+/** Whoever may not change it may still go through it, and copy. */
+function rightsOf(editable: boolean) {
+  return [
+    EditorState.readOnly.of(!editable),
+    EditorView.contentAttributes.of({ 'aria-readonly': String(!editable) }),
+  ];
 }

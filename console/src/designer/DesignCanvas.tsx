@@ -10,8 +10,8 @@ import {
   useReactFlow,
 } from '@xyflow/react';
 import '@xyflow/react/dist/style.css';
-import { useEffect, useMemo, useState } from 'react';
-import { drawnEdges, drawnNodes } from '../canvas/drawn';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { drawnEdges, drawnNodes, type WayEdge } from '../canvas/drawn';
 import '../canvas/canvas.css';
 import { firstLook } from '../canvas/first-look';
 import { type CardNode, NodeCard } from '../canvas/NodeCard';
@@ -35,6 +35,7 @@ interface Props {
   readonly flow: Flow;
   readonly edit: (edit: Edit) => void;
   readonly problems: ReadonlyMap<string, { readonly errors: number; readonly warnings: number }>;
+  readonly sentences: ReadonlyMap<string, string>;
   readonly moved: ReadonlyMap<string, Place>;
   readonly move: (places: ReadonlyMap<string, Place>) => void;
   readonly selection: Selection;
@@ -45,14 +46,15 @@ interface Props {
 
 /** The canvas: React Flow holds what is dragged at this moment, the flow holds the rest. */
 export function DesignCanvas(props: Props) {
-  const { flow, edit, problems, moved, selection, select, editable } = props;
+  const { flow, edit, problems, sentences, moved, selection, select, editable } = props;
   const types = useNodeTypes();
-  const { screenToFlowPosition, getViewport, setViewport } = useReactFlow();
+  const instance = useReactFlow<CardNode, WayEdge>();
+  const { screenToFlowPosition, getViewport, setViewport } = instance;
   const arranged = useMemo(() => layOut(flow), [flow]);
   const places = useMemo(() => new Map([...arranged.places, ...moved]), [arranged, moved]);
   const drawing = useMemo(
-    () => ({ flow, places, types: types.byName, problems, editable }),
-    [flow, places, types.byName, problems, editable],
+    () => ({ flow, places, types: types.byName, problems, sentences, editable }),
+    [flow, places, types.byName, problems, sentences, editable],
   );
   const [nodes, setNodes] = useState<CardNode[]>([]);
   // An empty canvas stays where it is: what is dropped on it must not jump away.
@@ -82,6 +84,13 @@ export function DesignCanvas(props: Props) {
     });
     return () => cancelAnimationFrame(soon);
   }, [chosen, getViewport, setViewport]);
+  // What came all at once, as text or from a file, is looked at as a whole; what was dropped stays in its place.
+  const count = useRef(flow.nodes.length);
+  useEffect(() => {
+    const came = count.current === 0 && flow.nodes.some(({ id }) => !moved.has(id));
+    count.current = flow.nodes.length;
+    if (came) requestAnimationFrame(() => void firstLook(instance, startOf(flow)));
+  }, [flow, moved, instance]);
   const drawn = useMemo(() => drawnEdges({ flow, lanes: arranged.lanes, moved }), [flow, arranged, moved]);
   const chosenEdge = selection.kind === 'edge' ? selection.index : null;
   const edges = useMemo(
@@ -106,6 +115,10 @@ export function DesignCanvas(props: Props) {
     );
     if (placed.length) props.move(new Map([...moved, ...placed]));
   };
+  const chooseEdge = (id: string) => {
+    const index = flow.edges.findIndex((edge, at) => edgeId(edge, at) === id);
+    if (index >= 0) select({ kind: 'edge', index });
+  };
   return (
     <ReactFlow
       nodes={nodes}
@@ -115,7 +128,11 @@ export function DesignCanvas(props: Props) {
       onNodesChange={change}
       onEdgesDelete={(gone) => edit({ kind: 'remove', nodes: new Set(), edges: indexes(flow, gone) })}
       onConnect={(connection) => edit({ kind: 'connect', edge: edgeOf(flow, connection) })}
-      onEdgeClick={(_, edge) => select({ kind: 'edge', index: [...indexes(flow, [edge])][0] ?? 0 })}
+      onEdgesChange={(changes) => {
+        const picked = changes.find((each) => each.type === 'select' && each.selected);
+        if (picked?.type === 'select') chooseEdge(picked.id);
+      }}
+      onEdgeClick={(_, edge) => chooseEdge(edge.id)}
       onPaneClick={() => select({ kind: 'none' })}
       onDragOver={(event) => {
         event.preventDefault();

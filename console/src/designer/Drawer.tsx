@@ -21,7 +21,7 @@ type Whole = Schemas['WorkflowWhole'];
 interface Props {
   readonly flow: Flow;
   readonly problems: readonly Found[];
-  readonly jump: (node: string) => void;
+  readonly jump: (problem: Found) => void;
   /** The node that is selected. */
   readonly chosen: string | null;
   readonly workflow: Whole | null;
@@ -100,7 +100,15 @@ export function Drawer(props: Props) {
   );
 }
 
-function Problems({ problems, jump }: Props) {
+/** What a problem is about, in a word. */
+function placeOf(flow: Flow, { spot, pointer }: Found): string {
+  if (spot.kind === 'node') return spot.id;
+  if (spot.kind === 'flow') return 'the workflow';
+  const edge = spot.kind === 'edge' ? flow.edges[spot.index] : undefined;
+  return edge ? `${edge.from} → ${edge.to}` : pointer;
+}
+
+function Problems({ flow, problems, jump }: Props) {
   if (!problems.length) return <p className="quiet">Nothing is wrong with it.</p>;
   return (
     <ul className="problems">
@@ -109,13 +117,9 @@ function Problems({ problems, jump }: Props) {
           <span className={each.level === 'error' ? 'status bad' : 'status warn'}>
             {each.level === 'error' ? '✕ error' : '▲ warning'}
           </span>
-          {each.node ? (
-            <button type="button" className="link" onClick={() => jump(each.node ?? '')}>
-              {each.node}
-            </button>
-          ) : (
-            <code>{each.pointer || '/'}</code>
-          )}
+          <button type="button" className="link" onClick={() => jump(each)}>
+            {placeOf(flow, each)}
+          </button>
           <span>
             <Worded text={each.message} />{' '}
             {each.suggestion && (
@@ -134,10 +138,8 @@ function TestRun({ workflow, version, dirty, sample, setSample }: Props) {
   const mayOperate = useMay('operator');
   const running = useMutation({
     mutationFn: async () => {
-      const body = { workflowId: workflow?.id, version, context: objectOf(sample), tags: ['test'] } as never;
-      return (await got(api.POST('/api/workflow/execute', { body, params: { query: {} } }))) as {
-        executionId: string;
-      };
+      const body = { workflowId: workflow?.id, version, context: objectOf(sample), tags: ['test'] };
+      return got(api.POST('/api/workflow/execute', { body, params: { query: {} } }));
     },
   });
   return (

@@ -7,6 +7,7 @@ import { writeFlow } from '../graph/write';
 import { Dialog } from '../ui/Dialog';
 import { Problem } from '../ui/Problem';
 import { say } from '../ui/toasts';
+import { bodyOf } from './definition-body';
 import { understood } from './understood';
 
 interface Props {
@@ -41,7 +42,7 @@ const KINDS: readonly Kind[] = [
 async function drawn(definition: JsonObject): Promise<string> {
   const { data } = await api.POST('/api/workflow/visualize', {
     params: { query: { format: 'svg' } },
-    body: definition as never,
+    body: bodyOf(definition),
     parseAs: 'text',
   });
   return String(data);
@@ -101,7 +102,7 @@ export function Exchange({ flow, edit, close }: Props) {
   );
 }
 
-function fileName(flow: Flow): string {
+export function fileName(flow: Flow): string {
   const name = String(flow.head.key ?? flow.head.name ?? '').toLowerCase();
   return name.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || 'workflow';
 }

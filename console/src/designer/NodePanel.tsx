@@ -1,18 +1,20 @@
 import * as Tabs from '@radix-ui/react-tabs';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useContext, useEffect, useMemo, useState } from 'react';
 import { iconOf } from '../canvas/NodeCard';
 import { useNodeTypes } from '../canvas/useNodeTypes';
 import type { Edit } from '../graph/edit';
-import { type Flow, type FlowNode, isObject, nameOf, startOf } from '../graph/flow';
+import { type Flow, type FlowNode, hasUnreadConfig, isObject, nameOf, startOf } from '../graph/flow';
 import { Icon } from '../ui/Icon';
-import { Worded } from '../ui/Worded';
 import { EmailPreview } from './EmailPreview';
+import { Editing, Marks } from './fields';
 import { HttpPanel } from './HttpPanel';
 import { ItemsPanel, OF_ITEMS, worksOnItems } from './ItemsPanel';
+import { PanelProblems } from './PanelProblems';
 import { RoutesPanel } from './RoutesPanel';
 import { SchemaForm } from './SchemaForm';
 import { StatementPanel } from './StatementPanel';
 import type { Schema } from './schema';
+import { useTyped } from './typed';
 import type { Found } from './useProblems';
 import { WaitPanel } from './WaitPanel';
 
@@ -24,85 +26,91 @@ interface Props {
   readonly problems: readonly Found[];
   readonly edit: (edit: Edit) => void;
   readonly renamed: (id: string) => void;
+  /** Go on with a way, by its place among the flow's. */
+  readonly choose: (index: number) => void;
 }
 
-export function NodePanel({ flow, node, problems, edit, renamed }: Props) {
+const OWN = /^\/nodes\/\d+(\/config|\/overrideConfig)?/;
+
+export function NodePanel({ flow, node, problems, edit, renamed, choose }: Props) {
   const { byName } = useNodeTypes();
+  const marks = useMemo(
+    () => new Map(problems.map((each) => [each.pointer.replace(OWN, ''), each])),
+    [problems],
+  );
   const type = byName.get(node.type.toUpperCase());
   const configure = (config: FlowNode['config']) => edit({ kind: 'configure', id: node.id, config });
   return (
-    <div className="node-panel">
-      <header data-category={type?.category}>
-        <span className="node-icon">
-          <Icon name={iconOf(node.type)} />
-        </span>
-        <div>
-          <h2 className="cut">{nameOf(node)}</h2>
-          <p className="quiet cut">{type?.title ?? node.type}</p>
-        </div>
-      </header>
-      {problems.length > 0 && (
-        <ul className="panel-problems">
-          {alike(problems).map(({ first, times }) => (
-            <li
-              key={first.pointer + first.code + first.message}
-              className={first.level === 'error' ? 'error-words' : 'warn-words'}
-            >
-              {first.level === 'error' ? '✕' : '▲'} <Worded text={first.message} />{' '}
-              <Worded text={first.suggestion ?? ''} />
-              {times > 1 && <span className="quiet"> ({times}×)</span>}
-            </li>
-          ))}
-        </ul>
-      )}
-      <Tabs.Root defaultValue="config" className="panel-tabs">
-        <Tabs.List className="tabs" aria-label="About this node">
-          <Tabs.Trigger value="config">Config</Tabs.Trigger>
-          <Tabs.Trigger value="errors">Retry &amp; errors</Tabs.Trigger>
-          <Tabs.Trigger value="routes">Routes</Tabs.Trigger>
-          <Tabs.Trigger value="notes">Notes</Tabs.Trigger>
-          <Tabs.Trigger value="json">JSON</Tabs.Trigger>
-        </Tabs.List>
-        <Tabs.Content value="config" tabIndex={-1}>
-          <Names node={node} flow={flow} edit={edit} renamed={renamed} />
-          {node.rest.nodeTemplateId !== undefined && (
-            <p className="note">
-              It follows the template <strong>{String(node.rest.nodeTemplateId)}</strong>. What is set here
-              goes before what stands there.
-            </p>
-          )}
-          {type && (
-            <Config
-              key={node.id}
-              name={type.name}
-              schema={type.schema as Schema}
-              value={node.config}
-              change={configure}
-            />
-          )}
-        </Tabs.Content>
-        <Tabs.Content value="errors" tabIndex={-1}>
-          <Settings flow={flow} node={node} edit={edit} />
-        </Tabs.Content>
-        <Tabs.Content value="routes" tabIndex={-1}>
-          <RoutesPanel flow={flow} node={node} edit={edit} />
-        </Tabs.Content>
-        <Tabs.Content value="notes" tabIndex={-1}>
-          <Notes node={node} edit={edit} />
-        </Tabs.Content>
-        <Tabs.Content value="json" tabIndex={-1} className="json-tab">
-          <NodeJson key={node.id} node={node} edit={edit} />
-        </Tabs.Content>
-      </Tabs.Root>
-    </div>
+    <Marks value={marks}>
+      <div className="node-panel">
+        <header data-category={type?.category}>
+          <span className="node-icon">
+            <Icon name={iconOf(node.type)} />
+          </span>
+          <div>
+            <h2 className="cut">{nameOf(node)}</h2>
+            <p className="quiet cut">{type?.title ?? node.type}</p>
+          </div>
+        </header>
+        <PanelProblems problems={problems} />
+        <Tabs.Root defaultValue="config" className="panel-tabs">
+          <Tabs.List className="tabs" aria-label="About this node">
+            <Tabs.Trigger value="config">Config</Tabs.Trigger>
+            <Tabs.Trigger value="errors">Retry &amp; errors</Tabs.Trigger>
+            <Tabs.Trigger value="routes">Routes</Tabs.Trigger>
+            <Tabs.Trigger value="notes">Notes</Tabs.Trigger>
+            <Tabs.Trigger value="json">JSON</Tabs.Trigger>
+          </Tabs.List>
+          <Side name="config">
+            <Names node={node} flow={flow} edit={edit} renamed={renamed} />
+            {node.rest.nodeTemplateId !== undefined && (
+              <p className="note">
+                It follows the template <strong>{String(node.rest.nodeTemplateId)}</strong>. What is set here
+                goes before what stands there.
+              </p>
+            )}
+            {hasUnreadConfig(node.rest) && (
+              <p className="note">
+                What is written as its config cannot be read. It stays as it is until something is set here.
+              </p>
+            )}
+            {type && (
+              <Config
+                key={node.id}
+                name={type.name}
+                schema={type.schema as Schema}
+                value={node.config}
+                change={configure}
+              />
+            )}
+          </Side>
+          <Side name="errors">
+            <Settings flow={flow} node={node} edit={edit} />
+          </Side>
+          <Side name="routes">
+            <RoutesPanel flow={flow} node={node} edit={edit} problems={problems} choose={choose} />
+          </Side>
+          <Side name="notes">
+            <Notes node={node} edit={edit} />
+          </Side>
+          <Tabs.Content value="json" tabIndex={-1} className="json-tab">
+            <NodeJson node={node} edit={edit} />
+          </Tabs.Content>
+        </Tabs.Root>
+      </div>
+    </Marks>
   );
 }
 
-/** What is said several times, once. */
-function alike(problems: readonly Found[]): readonly { readonly first: Found; readonly times: number }[] {
-  const said = new Map<string, Found[]>();
-  for (const each of problems) said.set(each.message, [...(said.get(each.message) ?? []), each]);
-  return [...said.values()].flatMap((all) => (all[0] ? [{ first: all[0], times: all.length }] : []));
+/** One side of the panel: whoever may not change it looks at it. */
+function Side({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <Tabs.Content value={name} tabIndex={-1}>
+      <fieldset className="bare" disabled={!useContext(Editing)}>
+        {children}
+      </fieldset>
+    </Tabs.Content>
+  );
 }
 
 interface ConfigProps {
@@ -278,25 +286,32 @@ function Notes({ node, edit }: Pick<Props, 'node' | 'edit'>) {
 }
 
 function NodeJson({ node, edit }: Pick<Props, 'node' | 'edit'>) {
-  const [text, setText] = useState(() => JSON.stringify(node.config, null, 2));
-  const [wrong, setWrong] = useState<string | null>(null);
+  const editable = useContext(Editing);
+  const [text, type] = useTyped(node.config, (config) => JSON.stringify(config, null, 2));
+  const read = configIn(text);
   const typed = (now: string) => {
-    setText(now);
-    try {
-      const config: unknown = JSON.parse(now);
-      if (!isObject(config)) throw new Error('A config is an object: { … }');
-      setWrong(null);
-      edit({ kind: 'configure', id: node.id, config });
-    } catch (error) {
-      setWrong((error as Error).message);
-    }
+    const config = configIn(now);
+    type(now, typeof config === 'string' ? node.config : config);
+    if (typeof config !== 'string') edit({ kind: 'configure', id: node.id, config });
   };
   return (
     <>
-      <p className={wrong ? 'error-words' : 'quiet'}>{wrong ? `✕ ${wrong}` : 'The config of this node.'}</p>
+      <p className={typeof read === 'string' ? 'error-words' : 'quiet'}>
+        {typeof read === 'string' ? `✕ ${read}` : 'The config of this node.'}
+      </p>
       <Suspense fallback={null}>
-        <CodeEditor label="Config as JSON" value={text} language="json" change={typed} />
+        <CodeEditor label="Config as JSON" value={text} language="json" change={typed} editable={editable} />
       </Suspense>
     </>
   );
+}
+
+/** A config; or what is wrong with the text. */
+function configIn(text: string): FlowNode['config'] | string {
+  try {
+    const config: unknown = JSON.parse(text);
+    return isObject(config) ? config : 'A config is an object: { … }';
+  } catch (error) {
+    return (error as Error).message;
+  }
 }

@@ -24,7 +24,7 @@ export function OrderTable({ config }: { config: JsonObject }) {
   const context = useSettled(useContext(Sample) ?? NOTHING);
   const { data, error } = useQuery({
     queryKey: ['orders', asked, context],
-    queryFn: () => got(api.POST('/api/workflow/order-table', { body: { config: asked, context } as never })),
+    queryFn: () => got(api.POST('/api/workflow/order-table', { body: { config: asked, context } })),
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 10_000,

@@ -2,11 +2,15 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { api, got, type ProblemEntry } from '../api/client';
 import type { Flow } from '../graph/flow';
-import { nodeAt, writeFlow } from '../graph/write';
+import { type Spot, spotAt, writeFlow } from '../graph/write';
 import { useSettled } from '../ui/useSettled';
+import { bodyOf } from './definition-body';
 
 export interface Found extends ProblemEntry {
   readonly level: 'error' | 'warning';
+  /** What it is about. */
+  readonly spot: Spot;
+  /** The node that it is about, or that the way leaves. */
   readonly node: string | null;
 }
 
@@ -14,14 +18,15 @@ export interface Found extends ProblemEntry {
 export function useProblems(flow: Flow): {
   readonly all: readonly Found[];
   readonly byNode: ByNode;
-  readonly fresh: boolean;
+  /** The last that was looked at, if nothing was wrong with it. */
+  readonly sound: Flow | null;
 } {
   const settled = useSettled(flow);
   const { data } = useQuery({
     queryKey: ['validated', settled],
     queryFn: async () => ({
       flow: settled,
-      verdict: await got(api.POST('/api/workflow/validate', { body: writeFlow(settled) as never })),
+      verdict: await got(api.POST('/api/workflow/validate', { body: bodyOf(writeFlow(settled)) })),
     }),
     enabled: settled.nodes.length > 0,
     placeholderData: (before) => before,
@@ -29,16 +34,24 @@ export function useProblems(flow: Flow): {
     gcTime: 10_000,
   });
   return useMemo(() => {
-    if (!data || flow.nodes.length === 0) return { all: [], byNode: new Map(), fresh: false };
+    if (!data || flow.nodes.length === 0) return { all: [], byNode: new Map(), sound: null };
     const found =
       (level: Found['level']) =>
-      (entry: ProblemEntry): Found => ({ ...entry, level, node: nodeAt(data.flow, entry.pointer) });
+      (entry: ProblemEntry): Found => {
+        const spot = spotAt(data.flow, entry.pointer);
+        return { ...entry, level, spot, node: nodeOf(data.flow, spot) };
+      };
     const all = [...data.verdict.errors.map(found('error')), ...data.verdict.warnings.map(found('warning'))];
-    return { all, byNode: counted(all), fresh: data.flow === flow };
+    return { all, byNode: counted(all), sound: data.verdict.valid ? data.flow : null };
   }, [data, flow]);
 }
 
 type ByNode = ReadonlyMap<string, { readonly errors: number; readonly warnings: number }>;
+
+function nodeOf(flow: Flow, spot: Spot): string | null {
+  if (spot.kind === 'node') return spot.id;
+  return spot.kind === 'edge' ? (flow.edges[spot.index]?.from ?? null) : null;
+}
 
 function counted(all: readonly Found[]): ByNode {
   const counts = new Map<string, { errors: number; warnings: number }>();

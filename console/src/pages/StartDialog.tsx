@@ -18,7 +18,7 @@ export function StartDialog({ workflow, version, close, started }: Props) {
       const context = objectOf(text);
       return got(
         api.POST('/api/workflow/execute', {
-          body: { workflowId: workflow.id, context, ...(version ? { version } : {}) } as never,
+          body: { workflowId: workflow.id, context, ...(version ? { version } : {}) },
           params: { query: {} },
         }),
       );

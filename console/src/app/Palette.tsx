@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
 import { api, got } from '../api/client';
+import { useMay } from '../api/me';
 import { useStore } from '../api/store';
 import { Dialog } from '../ui/Dialog';
 import { type Offer, Picker } from '../ui/Picker';
@@ -53,6 +54,7 @@ function Finder() {
 
 function useFound(text: string): readonly Found[] {
   const [, go] = useLocation();
+  const mayEdit = useMay('editor');
   const searched = text.length > 1;
   const workflows = useQuery({
     queryKey: ['palette', 'workflows', text],
@@ -80,7 +82,9 @@ function useFound(text: string): readonly Found[] {
         title: place.title,
         go: () => go(place.path),
       })),
-      { key: 'new', kind: 'Action', title: 'New workflow', go: () => go('/workflows/new') },
+      ...(mayEdit
+        ? [{ key: 'new', kind: 'Action', title: 'New workflow', go: () => go('/workflows/new') }]
+        : []),
       {
         key: 'failed',
         kind: 'Action',
@@ -127,7 +131,7 @@ function useFound(text: string): readonly Found[] {
       })),
       ...named,
     ];
-  }, [text, searched, workflows, executions, items, go]);
+  }, [text, searched, workflows, executions, items, go, mayEdit]);
 }
 
 const ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;

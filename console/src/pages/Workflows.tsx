@@ -51,7 +51,7 @@ export default function Workflows() {
       },
       {
         title: 'Kind',
-        width: '7rem',
+        width: 'minmax(7rem, 0.8fr)',
         show: (row) => <Kind row={row} next={next.get(row.id)} />,
         wide: true,
       },
@@ -112,7 +112,7 @@ export default function Workflows() {
           q || status ? (
             <NothingFound clear={() => set({ q: undefined, status: undefined })} />
           ) : (
-            <Beginning />
+            <Beginning mayEdit={mayEdit} />
           )
         }
       />
@@ -204,7 +204,16 @@ function NothingFound({ clear }: { clear: () => void }) {
   );
 }
 
-function Beginning() {
+function Beginning({ mayEdit }: { mayEdit: boolean }) {
+  if (!mayEdit)
+    return (
+      <Empty title="Nothing runs here yet">
+        <p className="quiet">
+          A workflow is a chain of steps that survives crashes and restarts. Whoever has the role{' '}
+          <code>editor</code> can make one; then it is shown here.
+        </p>
+      </Empty>
+    );
   return (
     <Empty title="Nothing runs here yet">
       <p className="quiet">

@@ -35,6 +35,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
+  // Whatever is not the console itself is the server's.
+  server: { proxy: { '^/(?!console/)': 'http://127.0.0.1:8080' } },
   test: { environment: 'node', include: ['tests/**/*.test.ts'] },
 });

@@ -1,16 +1,20 @@
 """The designer's own editors: requests, cases, decisions, statements, deadlines; and undoing in them."""
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from browser_servers import own_server
-from console_for_tests import Desk
+from console_for_tests import EXAMPLES, Desk
+from muster.definitions.text import read
 from polling import PATIENCE
 from servers import MUSTER, Server
+from unit.definitions.test_definition_shapes import SHAPES
 
 pytestmark = pytest.mark.browser
 
@@ -37,6 +41,43 @@ def opened(desk: Desk, *nodes: dict[str, object]) -> Locator:
 def written(desk: Desk) -> Locator:
     desk.press("Text")
     return desk.page.get_by_label("Definition", exact=True)
+
+
+def meaning(definition: Any) -> Any:
+    """Whose status it is, and under which key it is kept, says no version."""
+    head = {name: value for name, value in definition["workflow"].items() if name not in ("status", "key")}
+    return definition | {"workflow": head}
+
+
+DOCUMENTS = {
+    **{name: text if isinstance(text, str) else json.dumps(text) for name, text in SHAPES.items()},
+    **{path.name: path.read_text() for path in sorted(EXAMPLES.glob("*.*"))},
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_any_shape_can_be_pasted_and_what_is_saved_means_the_same(
+    desk: Desk, server: Server, name: str
+) -> None:
+    # The demo has one of them already.
+    text = DOCUMENTS[name].replace("wf_123", "wf_124")
+    desk.open("/workflows/new?tab=text")
+    desk.paste(text)
+    expect(desk.page.locator(".text-tools")).not_to_contain_text("✕")
+    written: Any = read(text)
+    head = written.get("workflow", written)
+    head["name"] = f"Pasted {name}"
+    desk.page.get_by_label("Name of the workflow").fill(head["name"])
+    desk.save()
+    expect(desk.page).not_to_have_url(re.compile("/new"))
+    at = f"/api/workflow/{desk.page.url.rsplit('/', 1)[1]}"
+    _, pasted = server.call("GET", at)
+    status, problem = server.call("PUT", at, written)
+    assert status == 200, problem
+    _, again = server.call("GET", at)
+    assert isinstance(pasted, dict)
+    assert isinstance(again, dict)
+    assert meaning(pasted["definition"]) == meaning(again["definition"])
 
 
 def test_a_request_is_written_by_its_parts_and_previewed_for_the_sample(desk: Desk, axe: str) -> None:
@@ -70,13 +111,41 @@ def test_what_is_undone_is_undone_in_the_form_as_well(desk: Desk) -> None:
     panel.get_by_label("Headers: value 1").fill("text/html")
     panel.get_by_label("Body").fill("second")
     desk.press("Undo")
-    expect(panel.get_by_label("Headers: value 1")).to_have_value("text/html")
-    while desk.page.get_by_role("button", name="Undo").is_enabled():
-        if panel.get_by_label("Headers: value 1").input_value() == "text/csv":
-            break
-        desk.press("Undo")
-    expect(panel.get_by_label("Headers: value 1")).to_have_value("text/csv")
-    expect(panel.get_by_label("Body")).to_have_value("first")
+    expect(panel.get_by_label("Headers: value 1")).to_have_text("text/html")
+    expect(panel.get_by_label("Body")).to_have_text("first")
+    desk.press("Undo")
+    expect(panel.get_by_label("Headers: value 1")).to_have_text("text/csv")
+
+
+def test_typing_is_undone_as_a_whole_and_the_config_as_json_follows(desk: Desk) -> None:
+    panel = opened(desk, {"id": "say", "type": "LOG", "config": {"message": "before"}})
+    panel.get_by_label("Message").fill("")
+    desk.page.keyboard.type("typed letter by letter")
+    panel.get_by_role("tab", name="JSON").click()
+    expect(panel.get_by_label("Config as JSON")).to_contain_text("typed letter by letter")
+    desk.press("Undo")
+    expect(panel.get_by_label("Config as JSON")).not_to_contain_text("letter")
+    desk.press("Undo")
+    expect(panel.get_by_label("Config as JSON")).to_contain_text("before")
+
+
+def test_two_decisions_stay_two_also_while_they_say_the_same(desk: Desk) -> None:
+    nodes = [{"id": name, "type": "NOOP"} for name in ("a", "b", "c")]
+    routing = [
+        {"fromNodeId": "a", "toNodeId": "b", "type": "conditional", "condition": "#{x > 1}"},
+        {"fromNodeId": "a", "toNodeId": "c", "type": "conditional", "condition": "#{x > 12}"},
+    ]
+    desk.open("/workflows/new?tab=text")
+    desk.paste({"name": "Decided", "nodes": nodes, "routing": routing})
+    desk.press("Canvas")
+    desk.node("a").click()
+    panel = desk.page.get_by_role("complementary", name="Properties")
+    panel.get_by_role("tab", name="Routes").click()
+    second = panel.get_by_label("If", exact=True).nth(1)
+    second.fill("#{x > 1}")
+    expect(panel.get_by_label("If", exact=True)).to_have_count(2)
+    second.fill("#{x > 13}")
+    expect(written(desk)).to_contain_text(re.compile(r"x > 1\}.*x > 13\}", re.DOTALL))
 
 
 def test_what_is_done_for_each_item_is_said_by_cases(desk: Desk, server: Server, axe: str) -> None:

@@ -88,3 +88,52 @@ def test_a_role_is_offered_what_it_may_do_and_nothing_else(
         expect(there).to_have_count(1 if (page, name) in offered else 0)
     # It came without a token first, and the browser notes that.
     complaints[:] = [each for each in complaints if "401" not in each]
+
+
+def signed_in(desk: Desk, server: Server, role: str) -> None:
+    desk.open("/workflows/waiting")
+    desk.page.get_by_label("API token").fill(token(server, role))
+    desk.press("Use this token")
+    expect(desk.node("begin")).to_be_visible()
+
+
+def test_whose_token_ends_signs_in_again_and_goes_on_with_what_was_not_saved(
+    desk: Desk, server: Server, complaints: list[str]
+) -> None:
+    signed_in(desk, server, "editor")
+    name = desk.page.get_by_label("Name of the workflow")
+    name.fill("Waiting, and changed")
+    desk.page.route("**/api/workflow/validate", lambda route: route.fulfill(status=401, body="{}"))
+    name.fill("Waiting, and changed again")
+    dialog = desk.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Sign in again")
+    desk.page.unroute("**/api/workflow/validate")
+    dialog.get_by_label("API token").fill(token(server, "editor"))
+    desk.press("Use this token")
+    expect(dialog).to_be_hidden()
+    expect(name).to_have_value("Waiting, and changed again")
+    desk.save()
+    complaints[:] = [each for each in complaints if "401" not in each]
+
+
+def test_a_viewer_looks_at_a_design_and_can_change_nothing_in_it(
+    desk: Desk, server: Server, axe: str, complaints: list[str]
+) -> None:
+    signed_in(desk, server, "viewer")
+    desk.node("begin").click()
+    panel = desk.page.get_by_role("complementary", name="Properties")
+    expect(panel.get_by_label("Name", exact=True)).to_be_disabled()
+    expect(panel.get_by_label("Message")).to_have_attribute("contenteditable", "false")
+    panel.get_by_role("tab", name="JSON").click()
+    expect(panel.get_by_label("Config as JSON")).to_have_attribute("aria-readonly", "true")
+    assert desk.findings(axe) == []
+    desk.press("Text")
+    text = desk.page.get_by_label("Definition", exact=True)
+    expect(text).to_have_attribute("aria-readonly", "true")
+    text.click()
+    desk.page.keyboard.type("x")
+    expect(desk.page.get_by_text("· changed")).to_have_count(0)
+    desk.page.keyboard.press("Control+k")
+    desk.page.get_by_role("combobox").fill("New workflow")
+    expect(desk.page.get_by_role("option", name="New workflow")).to_have_count(0)
+    complaints[:] = [each for each in complaints if "401" not in each]

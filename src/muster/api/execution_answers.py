@@ -20,6 +20,7 @@ from muster.engine.control import Control, Outcome
 from muster.engine.following import Following
 from muster.engine.journal import SignalKind
 from muster.engine.state import FINAL, ExecutionStatus, Phase, Token
+from muster.engine.tracing import trace_of
 from muster.model.aside import linked
 from muster.model.execution import WAITS, ExecutionDetail, ExecutionRow, NodeRow, NodeStatus
 from muster.model.json import Json
@@ -46,6 +47,8 @@ async def whole_of(
     held = found.row.status not in FINAL and found.state.get("held") is True
     return ExecutionWhole(
         **item.model_dump(),
+        trace_id=trace_of(found.row.id, found.trace).trace_id,
+        given=linked(found.row.id, found.given),
         context=linked(found.row.id, found.context),
         output=linked(found.row.id, found.output),
         nodes=[node_of(found.row.id, row, types) for row in visits],
@@ -194,8 +197,11 @@ def outcome_of(execution_id: str, came: Outcome) -> Ended:
 
 
 def node_of(execution_id: str, row: NodeRow, types: Mapping[str, str]) -> NodeItem:
-    output = linked(execution_id, row.output)
-    return NodeItem(**node_event_of(row, types).model_dump(), output=output)
+    return NodeItem(
+        **node_event_of(row, types).model_dump(),
+        output=linked(execution_id, row.output),
+        changes=linked(execution_id, row.changes),
+    )
 
 
 def node_event_of(row: NodeRow, types: Mapping[str, str]) -> NodeEvent:

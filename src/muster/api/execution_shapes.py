@@ -159,6 +159,9 @@ class NodeEvent(Shape):
 
 class NodeItem(NodeEvent):
     output: JsonValue
+    changes: JsonValue = Field(
+        description="What it changed in the context when it was completed; null: its output itself."
+    )
 
 
 class NodePage(Shape):
@@ -187,6 +190,8 @@ class WaitItem(Shape):
 
 
 class ExecutionWhole(ExecutionItem):
+    trace_id: str = Field(description="The trace that its spans belong to.")
+    given: JsonValue = Field(description="The context that it was started with.")
     context: JsonValue
     output: JsonValue
     nodes: list[NodeItem]

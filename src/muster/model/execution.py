@@ -56,7 +56,7 @@ class ExecutionRow:
 @dataclass(frozen=True, slots=True)
 class NodeRow:
     """What became of one visit of a node, or of one item of it. `seq` orders visits as they settled; 0: it is
-    an item's, or it has not settled."""
+    an item's, or it has not settled. `changes` None: its output itself was merged into the context."""
 
     node_id: str
     visit: int
@@ -70,13 +70,15 @@ class NodeRow:
     due_at: datetime | None
     started_at: datetime
     completed_at: datetime | None
+    changes: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDetail:
     """Everything about one execution. `given` is the context that it was started with; `state` and `fence`
     are for trying it again. `undone` are the visits that were compensated; `asked` is what people have asked
-    of it and nobody has taken account of yet, as kinds of signals."""
+    of it and nobody has taken account of yet, as kinds of signals; `trace` is the `traceparent` that it was
+    started with."""
 
     row: ExecutionRow
     given: JsonObject
@@ -88,6 +90,7 @@ class ExecutionDetail:
     more_nodes: bool = False
     undone: frozenset[tuple[str, int]] = frozenset()
     asked: tuple[str, ...] = ()
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from muster.model.json import Json, JsonObject
 from muster.model.stored import Page
 from muster.store.database import Database
 from muster.store.finding import started_before, started_from, with_tag, with_value
-from muster.store.large_values import output_of, read_part, read_values
+from muster.store.large_values import read_part, read_values
 from muster.store.paging import read_page
 from muster.store.tables import (
     ID_LENGTH,
@@ -50,7 +50,7 @@ LISTED = (
     E.started_at,
     E.completed_at,
 )
-DETAILED = (*LISTED, E.given, E.given_aside, E.context, E.output, E.state, E.aside, E.fence)
+DETAILED = (*LISTED, E.given, E.given_aside, E.context, E.output, E.state, E.aside, E.fence, E.trace_parent)
 MOST_NODES = 1000
 BY_HAND = (SignalKind.HOLD, SignalKind.RELEASE, SignalKind.CANCEL)
 
@@ -221,10 +221,12 @@ def _detail(row: Row[Any], nodes: Sequence[NodeRow]) -> ExecutionDetail:
         fence=row.fence,
         nodes=nodes[:MOST_NODES],
         more_nodes=len(nodes) > MOST_NODES,
+        trace=row.trace_parent,
     )
 
 
 def node_of(row: Row[Any]) -> NodeRow:
+    came = with_asides({"output": row.output, "changes": row.changes}, row.aside)
     return NodeRow(
         node_id=row.node_id,
         visit=row.visit,
@@ -232,10 +234,11 @@ def node_of(row: Row[Any]) -> NodeRow:
         seq=row.seq,
         status=NodeStatus(row.status),
         attempt=row.attempt,
-        output=output_of(row.output, row.aside),
+        output=came["output"],
         error=row.error,
         warnings=tuple(row.warnings or ()),
         due_at=row.due_at,
         started_at=row.started_at,
         completed_at=row.completed_at,
+        changes=cast("JsonObject | None", came["changes"]),
     )

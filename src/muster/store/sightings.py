@@ -31,7 +31,7 @@ BRIEF = tuple(column for column in J if column.name not in ("input", "output", "
 EXECUTION = joined(*LISTED, E.fence, E.owner, E.output).where(E.id == ID)
 VISIT = J.item_key.in_(["", COMPENSATION])
 VISITS: Select[Any] = (
-    select(*BRIEF, null().label("output"), null().label("aside"))
+    select(*BRIEF, null().label("output"), null().label("changes"), null().label("aside"))
     .where(J.execution_id == ID, VISIT, J.seq > bindparam("after"))
     .order_by(J.seq)
     .limit(bindparam("most"))

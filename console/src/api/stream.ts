@@ -8,6 +8,9 @@ export interface Told {
   readonly data: unknown;
 }
 
+/** Told of itself, not by the server: the stream is back, and what happened meanwhile nobody tells. */
+export const BACK = 'back';
+
 const LONGEST_REST = 10_000;
 
 /** Follow until the returned function is called, or the server says that there is no more (204). */
@@ -20,6 +23,7 @@ export function follow(path: string, told: (event: Told) => void): () => void {
 async function following(path: string, told: (event: Told) => void, signal: AbortSignal): Promise<void> {
   let last: string | null = null;
   let rest = 500;
+  let broken = false;
   while (!signal.aborted) {
     try {
       const headers = { ...authorization(), ...(last ? { 'Last-Event-ID': last } : {}) };
@@ -28,6 +32,9 @@ async function following(path: string, told: (event: Told) => void, signal: Abor
       if (!response.ok || !response.body) throw await refusalOf(response);
       reached();
       rest = 500;
+      // Who had not reached any place yet begins anew, after what happened in between.
+      if (broken && last === null) told({ event: BACK, data: null });
+      broken = true;
       for await (const { id, ...event } of events(response.body)) {
         last = id ?? last;
         told(event);

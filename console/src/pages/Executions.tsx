@@ -1,25 +1,24 @@
-import { type InfiniteData, useMutation, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useState } from 'react';
+import { useState } from 'react';
 import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
-import type { Told } from '../api/stream';
-import { useLive } from '../api/useLive';
 import { CopyId } from '../ui/CopyId';
 import { Empty } from '../ui/Empty';
 import { Choose, Search } from '../ui/Filter';
 import type { Column } from '../ui/List';
 import { Listed } from '../ui/Listed';
+import { News } from '../ui/News';
 import { Page } from '../ui/Page';
-import { Reasoned } from '../ui/Reasoned';
 import { Status } from '../ui/Status';
 import { Time, Took } from '../ui/Time';
-import { say } from '../ui/toasts';
 import { useFilters } from '../ui/useFilters';
-import { type Page as PageOf, usePages } from '../ui/usePages';
+import { usePages } from '../ui/usePages';
+import { Many } from './Many';
+import { useExecutionNews } from './useExecutionNews';
+import { useWorkflowNames } from './useWorkflowNames';
 
 type Execution = Schemas['ExecutionItem'];
 type ExecutionStatus = Schemas['ExecutionStatus'];
-type Action = 'pause' | 'resume' | 'cancel' | 'retry' | 'replay';
+type Action = Exclude<Schemas['OnExecutions'], 'dismiss'>;
 
 const STATUSES: readonly ExecutionStatus[] = [
   'RUNNING',
@@ -56,9 +55,12 @@ function Where({ row }: { row: Execution }) {
   ));
 }
 
+const keyOf = (row: Execution) => row.id;
+
 export default function Executions() {
   const [filters, set] = useFilters();
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
+  const [everything, takeAll] = useState(false);
   const [action, act] = useState<Action | null>(null);
   const mayOperate = useMay('operator');
   const query = {
@@ -69,18 +71,32 @@ export default function Executions() {
     q: filters.q,
   };
   const key = ['executions', query] as const;
-  const pages = usePages(key, (cursor) =>
-    got(api.GET('/api/workflow/executions', { params: { query: { ...query, cursor, limit: 100 } } })),
+  const pages = usePages(
+    key,
+    (cursor) =>
+      got(api.GET('/api/workflow/executions', { params: { query: { ...query, cursor, limit: 100 } } })),
+    { keyOf },
   );
-  const fresh = useNews(key, pages.rows, query);
+  const news = useExecutionNews(key, pages, query);
   const labels = Object.entries(query).filter(([, value]) => value);
+  const pick = (keys: ReadonlySet<string>) => {
+    takeAll(false);
+    choose(keys);
+  };
+  // All that are loaded are selected: then, all that match may be meant.
+  const offered = labels.length > 0 && pages.rows.length > 0 && chosen.size >= pages.rows.length;
   return (
     <Page
       title="Executions"
       actions={
         chosen.size > 0 && mayOperate ? (
           <>
-            <span className="quiet">{chosen.size} selected</span>
+            <span className="quiet">{everything ? 'All that match' : `${chosen.size} selected`}</span>
+            {offered && !everything && (
+              <button type="button" className="link" onClick={() => takeAll(true)}>
+                Take all that match
+              </button>
+            )}
             {ACTIONS.map((each) => (
               <button key={each} type="button" className="button small" onClick={() => act(each)}>
                 {each}
@@ -88,11 +104,7 @@ export default function Executions() {
             ))}
           </>
         ) : (
-          fresh.count > 0 && (
-            <button type="button" className="button small news" onClick={fresh.show}>
-              {fresh.count} new or changed: show
-            </button>
-          )
+          <News count={news.count} show={news.show} />
         )
       }
       filters={
@@ -121,9 +133,9 @@ export default function Executions() {
         label="Executions"
         pages={pages}
         columns={COLUMNS}
-        keyOf={(row) => row.id}
+        keyOf={keyOf}
         href={(row) => `/executions/${row.id}`}
-        {...(mayOperate ? { chosen, choose } : {})}
+        {...(mayOperate ? { chosen, choose: pick } : {})}
         empty={
           <Empty title={labels.length ? 'No execution is like that' : 'Nothing has run yet'}>
             <p className="quiet">
@@ -135,99 +147,61 @@ export default function Executions() {
         }
       />
       {action && (
-        <Many action={action} ids={[...chosen]} close={() => act(null)} done={() => choose(new Set())} />
+        <ManyExecutions
+          action={action}
+          chosen={pages.rows.filter((row) => chosen.has(row.id))}
+          all={everything ? query : null}
+          close={() => act(null)}
+          begun={() => {
+            pick(new Set());
+            pages.soon();
+          }}
+        />
       )}
     </Page>
   );
 }
 
-interface Wanted {
-  readonly status: ExecutionStatus | undefined;
-  readonly workflow: string | undefined;
-  readonly trigger: string | undefined;
-  readonly tag: string | undefined;
-  readonly q: string | undefined;
+interface ManyProps {
+  readonly action: Action;
+  readonly chosen: readonly Execution[];
+  /** All that match these, instead of those that were chosen. */
+  readonly all: Schemas['ExecutionFilter'] | null;
+  readonly close: () => void;
+  readonly begun: () => void;
 }
 
-/** Whether the list would show it. What words it has only the server knows: then, none is said to. */
-function fits(row: Execution, { status, workflow, trigger, tag, q }: Wanted): boolean {
-  return (
-    !q &&
-    (!status || row.status === status) &&
-    (!workflow || row.key === workflow || row.workflowId === workflow) &&
-    (!trigger || row.triggerId === trigger) &&
-    (!tag || row.tags.includes(tag))
+function ManyExecutions({ action, chosen, all, close, begun }: ManyProps) {
+  const named = useWorkflowNames();
+  const [once] = useState({ chosen, all });
+  const verb = `${action[0]?.toUpperCase()}${action.slice(1)}`;
+  const names = [...new Set(once.chosen.map((row) => named(row.workflowId).name))];
+  const of = names.length > 3 ? `${names.length} workflows` : names.join(', ');
+  const count = once.chosen.length === 1 ? 'an execution' : `${once.chosen.length} executions`;
+  const matching = Object.entries(once.all ?? {}).flatMap(([name, value]) =>
+    value ? [`${name} ${value}`] : [],
   );
-}
-
-/** Rows that are shown change in place; what would move them is counted, and shown when asked. */
-function useNews(key: readonly unknown[], rows: readonly Execution[], wanted: Wanted) {
-  const queries = useQueryClient();
-  const [news, setNews] = useState<ReadonlySet<string>>(new Set());
-  // From the top: what was loaded below it would have to be read again, page after page.
-  const show = useCallback(() => {
-    setNews(new Set());
-    queries.setQueryData<InfiniteData<PageOf<Execution>>>(
-      key,
-      (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
-    );
-    void queries.invalidateQueries({ queryKey: ['executions'] });
-  }, [queries, key]);
-  useLive('/api/stream?topics=executions', ({ data }: Told) => {
-    const changed = new Map((data as Schemas['ExecutionsChanged']).items.map((each) => [each.id, each]));
-    const known = new Set(rows.map((row) => row.id));
-    const unknown = [...changed.values()].filter((row) => !known.has(row.id) && fits(row, wanted));
-    queries.setQueryData<InfiniteData<PageOf<Execution>>>(key, (data) => data && patched(data, changed));
-    if (!unknown.length) return;
-    // An empty list has nothing that could jump.
-    if (rows.length === 0) show();
-    else setNews((before) => new Set([...before, ...unknown.map((row) => row.id)]));
-  });
-  // What was counted for other filters is not news under these.
-  const filters = JSON.stringify(wanted);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is for when they change
-  useEffect(() => setNews(new Set()), [filters]);
-  return { count: news.size, show };
-}
-
-function patched(data: InfiniteData<PageOf<Execution>>, changed: ReadonlyMap<string, Execution>) {
-  const pages = data.pages.map((page) =>
-    page.items.some((row) => changed.has(row.id))
-      ? { ...page, items: page.items.map((row) => changed.get(row.id) ?? row) }
-      : page,
-  );
-  return pages.every((page, index) => page === data.pages[index]) ? data : { ...data, pages };
-}
-
-function Many({
-  action,
-  ids,
-  close,
-  done,
-}: {
-  action: Action;
-  ids: string[];
-  close: () => void;
-  done: () => void;
-}) {
-  const queries = useQueryClient();
-  const acting = useMutation({
-    mutationFn: (reason: string) =>
-      got(api.POST('/api/workflow/executions/bulk', { body: { action, ids, reason } as never })),
-    onSuccess: (job) => {
-      say(`${action}: ${job.total} under way`);
-      done();
-      void queries.invalidateQueries({ queryKey: ['executions'] });
-    },
-  });
+  const which = once.all ? `all executions with ${matching.join(', ')}` : `${count} of ${of}`;
   return (
-    <Reasoned
-      title={`${action[0]?.toUpperCase()}${action.slice(1)} ${ids.length} executions`}
-      what={`This will ${action} the ${ids.length} executions that you selected, one after the other. Those whose state does not allow it are left alone.`}
-      verb={`${action} ${ids.length}`}
+    <Many
+      of="executions"
+      title={`${verb} ${which}`}
+      what={`This will ${action} ${which}, one after the other. Those whose state does not allow it are left alone.`}
+      verb={once.all ? `${verb} all` : `${verb} ${once.chosen.length}`}
       harmful={action === 'cancel'}
       close={close}
-      act={(reason) => acting.mutateAsync(reason)}
+      begun={begun}
+      begin={(reason) =>
+        got(
+          api.POST('/api/workflow/executions/bulk', {
+            body: {
+              action,
+              reason,
+              ...(once.all ? { filter: once.all } : { ids: once.chosen.map((row) => row.id) }),
+            },
+          }),
+        )
+      }
     />
   );
 }

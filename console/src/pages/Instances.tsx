@@ -24,7 +24,7 @@ export default function Instances() {
   const pages = usePages(
     ['instances'],
     (cursor) => got(api.GET('/api/instances', { params: { query: { cursor, limit: 100 } } })),
-    5_000,
+    { every: 5_000 },
   );
   return (
     <Page title="Instances">

@@ -3,6 +3,7 @@ import { Empty } from '../ui/Empty';
 import { Choose, Search } from '../ui/Filter';
 import type { Column } from '../ui/List';
 import { Listed } from '../ui/Listed';
+import { News } from '../ui/News';
 import { Page } from '../ui/Page';
 import { Status } from '../ui/Status';
 import { Time } from '../ui/Time';
@@ -22,6 +23,8 @@ const COLUMNS: readonly Column<Item>[] = [
   { title: 'Finished', width: '6rem', show: (row) => <Time at={row.finishedAt} />, wide: true },
 ];
 
+const keyOf = (row: Item) => String(row.runId);
+
 export default function Items() {
   const [filters, set] = useFilters();
   const { q, workflow, node, group } = filters;
@@ -34,11 +37,12 @@ export default function Items() {
           params: { query: { q, workflow, status, node, group, cursor, limit: 100 } },
         }),
       ),
-    5_000,
+    { keyOf, every: 5_000 },
   );
   return (
     <Page
       title="Items"
+      actions={<News count={pages.news.size} show={pages.show} />}
       filters={
         <>
           <Search label="How a key begins" value={q ?? ''} set={(text) => set({ q: text })} />
@@ -66,7 +70,7 @@ export default function Items() {
         label="Items"
         pages={pages}
         columns={COLUMNS}
-        keyOf={(row) => String(row.runId)}
+        keyOf={keyOf}
         href={(row) => `/items/${encodeURIComponent(row.correlationKey)}`}
         empty={
           <Empty title="Nothing is on its way">

@@ -15,6 +15,7 @@ import { Time } from '../ui/Time';
 import { say } from '../ui/toasts';
 import { useFilters } from '../ui/useFilters';
 import { usePages } from '../ui/usePages';
+import { LastRuns } from './LastRuns';
 import { NextTimes } from './NextTimes';
 import { ScheduleForm } from './ScheduleForm';
 import { ScheduleMonth } from './ScheduleMonth';
@@ -34,7 +35,7 @@ export default function Schedules() {
   const pages = usePages(
     ['schedules', status],
     (cursor) => got(api.GET('/api/workflow/schedule', { params: { query: { status, cursor, limit: 100 } } })),
-    30_000,
+    { every: 30_000 },
   );
   const columns = useMemo<Column<Schedule>[]>(
     () => [
@@ -166,6 +167,8 @@ function One({
         </p>
         <h3>The next five times</h3>
         <NextTimes when={schedule} />
+        <h3>The last runs</h3>
+        <LastRuns schedule={schedule.id} />
         {schedule.origin === 'definition' && (
           <p className="quiet">It stands in the workflow's definition, and is changed there.</p>
         )}

@@ -31,7 +31,7 @@ export default function Templates() {
   const pages = usePages(
     ['templates'],
     (cursor) => got(api.GET('/api/workflow/node-templates', { params: { query: { cursor, limit: 100 } } })),
-    30_000,
+    { every: 30_000 },
   );
   const begin = (
     <button type="button" className="button primary" onClick={() => setOpen('new')}>
@@ -171,14 +171,14 @@ interface Typed {
 
 function saved(template: Template | null, { id, ...typed }: Typed) {
   if (!template) {
-    const body = { ...typed, ...(id.trim() ? { id: id.trim() } : {}) } as never;
+    const body = { ...typed, ...(id.trim() ? { id: id.trim() } : {}) };
     return got(api.POST('/api/workflow/node-templates', { body }));
   }
   return got(
     api.PUT('/api/workflow/node-templates/{id}', {
       params: { path: { id: template.id } },
       headers: { 'If-Match': `"${template.version}"` },
-      body: typed as never,
+      body: typed,
     }),
   );
 }

@@ -22,7 +22,7 @@ export default function Triggers() {
   const pages = usePages(
     ['triggers'],
     (cursor) => got(api.GET('/api/workflow/triggers', { params: { query: { cursor, limit: 100 } } })),
-    30_000,
+    { every: 30_000 },
   );
   const columns = useMemo<Column<Trigger>[]>(
     () => [

@@ -10,6 +10,7 @@ import { Empty } from '../ui/Empty';
 import { Choose } from '../ui/Filter';
 import type { Column } from '../ui/List';
 import { Listed } from '../ui/Listed';
+import { News } from '../ui/News';
 import { Page } from '../ui/Page';
 import { Problem } from '../ui/Problem';
 import { Reasoned } from '../ui/Reasoned';
@@ -56,19 +57,21 @@ const COLUMNS: readonly Column<Wait>[] = [
   { title: 'Execution', width: '7rem', show: (row) => <CopyId id={row.executionId} />, wide: true },
 ];
 
+const keyOf = (row: Wait) => row.id;
+
 export default function Waits() {
   const [filters, set] = useFilters();
-  const queries = useQueryClient();
   const status = filters.status as Wait['status'] | undefined;
   const pages = usePages(
     ['waits', status],
     (cursor) => got(api.GET('/api/waits', { params: { query: { status, cursor, limit: 100 } } })),
-    15_000,
+    { keyOf, every: 15_000 },
   );
-  useLive('/api/stream?topics=executions', () => void queries.invalidateQueries({ queryKey: ['waits'] }));
+  useLive('/api/stream?topics=executions', pages.soon);
   return (
     <Page
       title="Waits"
+      actions={<News count={pages.news.size} show={pages.show} />}
       filters={
         <Choose
           label="Status"
@@ -82,7 +85,7 @@ export default function Waits() {
         label="Waits"
         pages={pages}
         columns={COLUMNS}
-        keyOf={(row) => row.id}
+        keyOf={keyOf}
         onOpen={(row) => set({ wait: row.id })}
         empty={
           <Empty title="Nobody waits for an event">

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { Choose } from './Filter';
 import type { Column } from './List';
 import { Listed } from './Listed';
+import { News } from './News';
 import { Page } from './Page';
 import { useFilters } from './useFilters';
 import { type Page as Fetched, usePages } from './usePages';
@@ -26,12 +27,17 @@ export function ByStatus<Row, Of extends string>(props: Props<Row, Of>) {
   const [filters, set] = useFilters();
   const [open, setOpen] = useState<string | null>(null);
   const status = filters.status as Of | undefined;
-  const pages = usePages([name, status], (cursor) => fetch(status, cursor), 10_000);
+  const pages = usePages([name, status], (cursor) => fetch(status, cursor), { keyOf, every: 10_000 });
   const chosen = pages.rows.find((row) => keyOf(row) === open);
   return (
     <Page
       title={title}
-      actions={props.actions}
+      actions={
+        <>
+          <News count={pages.news.size} show={pages.show} />
+          {props.actions}
+        </>
+      }
       filters={
         <Choose
           label="Status"

@@ -16,6 +16,8 @@ interface Props<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+  /** Those that no longer belong here; they keep their places. */
+  readonly gone?: ReadonlySet<string>;
   readonly keyOf: (row: Row) => string;
   /** Where a row leads; its first cell is the link. */
   readonly href?: (row: Row) => string;
@@ -86,7 +88,7 @@ export function List<Row>(props: Props<Row>) {
                 key={props.keyOf(row)}
                 role="row"
                 aria-rowindex={item.index + 2}
-                className="row"
+                className={props.gone?.has(props.keyOf(row)) ? 'row gone' : 'row'}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
                 {choose && <Choice id={props.keyOf(row)} chosen={chosen ?? new Set()} choose={choose} />}

@@ -21,5 +21,5 @@ export function Listed<Row>({ pages, empty, ...list }: Props<Row>) {
   if (pages.error && pages.rows.length === 0)
     return <Problem error={pages.error} again={() => pages.refetch()} />;
   if (pages.rows.length === 0) return empty;
-  return <List {...list} rows={pages.rows} more={pages.more} fetchMore={pages.fetchMore} />;
+  return <List {...list} rows={pages.rows} gone={pages.gone} more={pages.more} fetchMore={pages.fetchMore} />;
 }

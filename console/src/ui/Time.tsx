@@ -32,17 +32,27 @@ function Since({ from }: { from: string }) {
   return <span>{lengthOf(now.getTime() - Date.parse(from))}</span>;
 }
 
-/** Until a deadline: amber in the last tenth of its time. */
+/** Until a deadline, amber in the last tenth of its time; or how long ago it was. */
 export function Countdown({ to, from, short }: { to: string; from?: string | undefined; short?: boolean }) {
   const now = useNow();
   const left = Date.parse(to) - now.getTime();
-  const whole = from ? Date.parse(to) - Date.parse(from) : Number.POSITIVE_INFINITY;
-  const near = Number.isFinite(whole) && left < whole / 10;
+  const length = from ? Date.parse(to) - Date.parse(from) : Number.POSITIVE_INFINITY;
+  const near = left < 0 || (Number.isFinite(length) && left < length / 10);
   return (
     <time dateTime={to} title={exactly(new Date(to))} className={near ? 'countdown near' : 'countdown'}>
-      {left <= 0 ? 'due now' : short ? shortly(left) : `${lengthOf(Math.ceil(left / 1000) * 1000)} left`}
+      {left > 0
+        ? short
+          ? shortly(left)
+          : `${whole(left)} left`
+        : left > -1000
+          ? 'due now'
+          : `${whole(-left)} overdue`}
     </time>
   );
+}
+
+function whole(ms: number): string {
+  return lengthOf(Math.ceil(ms / 1000) * 1000);
 }
 
 /** `44:05`, `3:20:00`, `2 d`. */

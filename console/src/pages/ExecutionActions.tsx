@@ -7,13 +7,14 @@ import { say } from '../ui/toasts';
 import { AS_IT_WAS, RetryFields, told } from './RetryFields';
 
 type Whole = Schemas['ExecutionWhole'];
-type Action = 'pause' | 'resume' | 'cancel' | 'retry' | 'replay';
+type Action = Schemas['OnExecutions'];
 
 const WHAT: Record<Action, string> = {
   pause: 'What runs is finished, and nothing new begins until it is resumed.',
   resume: 'It goes on where it was paused.',
   cancel: 'It ends. What was done stays done, unless it is undone below.',
   retry: 'It goes on where it failed; what was done before is not done again.',
+  dismiss: 'It stays failed, and its dead letter is dealt with. It can still be retried.',
   replay: 'A new execution starts with what this one was given.',
 };
 
@@ -21,6 +22,7 @@ function allowed({ status, held }: Whole): readonly Action[] {
   if (held) return ['resume', 'cancel', 'replay'];
   switch (status) {
     case 'FAILED':
+      return ['retry', 'replay', 'dismiss'];
     case 'CANCELLED':
       return ['retry', 'replay'];
     case 'COMPLETED':
@@ -81,7 +83,10 @@ function Acting({ execution, action, close, replayed }: Props) {
       await got(api.POST('/api/workflow/executions/{id}/cancel', { params, body: { reason, compensate } }));
     else if (action === 'retry') {
       const body = { reason, ...told(again) };
-      await got(api.POST('/api/workflow/executions/{id}/retry', { params, body: body as never }));
+      await got(api.POST('/api/workflow/executions/{id}/retry', { params, body }));
+    } else if (action === 'dismiss') {
+      const body = { action, ids: [execution.id], reason };
+      await got(api.POST('/api/workflow/executions/bulk', { body }));
     } else {
       const started = await got(
         api.POST('/api/workflow/executions/{id}/replay', { params, body: { reason } }),
@@ -119,6 +124,7 @@ function Acting({ execution, action, close, replayed }: Props) {
           nodes={execution.nodes.map((node) => node.nodeId)}
           version={String(execution.version)}
           value={again}
+          now={execution.context}
           set={setAgain}
         />
       )}

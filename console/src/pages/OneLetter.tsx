@@ -10,7 +10,8 @@ import { Reasoned } from '../ui/Reasoned';
 import { Status } from '../ui/Status';
 import { Time } from '../ui/Time';
 import { say } from '../ui/toasts';
-import { AS_IT_WAS, RetryFields, told } from './RetryFields';
+import { failedAt, fieldsOf, LetterBody } from './LetterBody';
+import { AS_IT_WAS, Patch, RetryFields, told } from './RetryFields';
 
 export type Letter = Schemas['LetterItem'];
 export type Action = 'redrive' | 'dismiss';
@@ -19,6 +20,8 @@ export function OneLetter({ letter, close }: { letter: Letter; close: () => void
   const [action, act] = useState<Action | null>(null);
   const [again, setAgain] = useState(AS_IT_WAS);
   const mayOperate = useMay('operator');
+  const place = failedAt(letter);
+  const fields = fieldsOf(letter);
   return (
     <Dialog open close={close} title="Dead letter" wide>
       <div className="stack">
@@ -34,6 +37,14 @@ export function OneLetter({ letter, close }: { letter: Letter; close: () => void
         <dl className="facts">
           <dt>From</dt>
           <dd>{letter.source}</dd>
+          {place !== null && (
+            <>
+              <dt>Failed at</dt>
+              <dd>
+                <mark className="broken">{place}</mark>
+              </dd>
+            </>
+          )}
           <dt>Key</dt>
           <dd>
             <CopyId id={letter.key} whole />
@@ -48,9 +59,13 @@ export function OneLetter({ letter, close }: { letter: Letter; close: () => void
           </dd>
         </dl>
         <h3>What it is about</h3>
-        <JsonTree value={letter.value} />
-        <h3>Attempts</h3>
-        <JsonTree value={letter.attempts} />
+        <LetterBody letter={letter} />
+        {Array.isArray(letter.attempts) && letter.attempts.length > 0 && (
+          <>
+            <h3>Attempts</h3>
+            <JsonTree value={letter.attempts} />
+          </>
+        )}
         <p className="inline">
           {letter.kind === 'execution' && (
             <Link className="button" href={`/executions/${letter.key}`}>
@@ -74,7 +89,9 @@ export function OneLetter({ letter, close }: { letter: Letter; close: () => void
           title={action === 'redrive' ? 'Try it again' : 'Let it be'}
           what={
             action === 'redrive'
-              ? 'It goes on where it failed; what was done before is not done again.'
+              ? letter.kind === 'execution'
+                ? 'It goes on where it failed; what was done before is not done again.'
+                : 'The message is sent again, to its topic, with its key and its headers.'
               : 'Nothing is tried again. The letter stays readable.'
           }
           verb={action === 'redrive' ? 'Redrive' : 'Dismiss'}
@@ -83,10 +100,7 @@ export function OneLetter({ letter, close }: { letter: Letter; close: () => void
             const params = { path: { id: letter.id } };
             if (action === 'redrive')
               await got(
-                api.POST('/api/dead-letters/{id}/redrive', {
-                  params,
-                  body: { reason, ...told(again) } as never,
-                }),
+                api.POST('/api/dead-letters/{id}/redrive', { params, body: { reason, ...told(again) } }),
               );
             else await got(api.POST('/api/dead-letters/{id}/dismiss', { params, body: { reason } }));
             say(action === 'redrive' ? 'It is tried again' : 'Dismissed');
@@ -95,6 +109,9 @@ export function OneLetter({ letter, close }: { letter: Letter; close: () => void
         >
           {action === 'redrive' && letter.kind === 'execution' && (
             <Again execution={letter.key} value={again} set={setAgain} />
+          )}
+          {action === 'redrive' && fields && (
+            <Patch label="Changes to the message" value={again} set={setAgain} now={fields} />
           )}
         </Reasoned>
       )}
@@ -115,6 +132,7 @@ function Again({
     <RetryFields
       nodes={data?.nodes.map((node) => node.nodeId) ?? []}
       version={String(data?.version ?? '')}
+      now={data?.context}
       {...given}
     />
   );

@@ -1,3 +1,4 @@
+import { JsonTree } from '../ui/JsonTree';
 import { objectOf } from './StartDialog';
 
 /** How something is tried again: from which node, with which changes, on which version. */
@@ -10,7 +11,7 @@ export interface Again {
 export const AS_IT_WAS: Again = { from: '', patch: '', version: '' };
 
 /** As the server wants it. */
-export function told({ from, patch, version }: Again): Record<string, unknown> {
+export function told({ from, patch, version }: Again) {
   return {
     ...(from ? { from } : {}),
     ...(patch.trim() ? { context: objectOf(patch) } : {}),
@@ -18,16 +19,21 @@ export function told({ from, patch, version }: Again): Record<string, unknown> {
   };
 }
 
-interface Props {
+interface Changing {
+  readonly value: Again;
+  readonly set: (value: Again) => void;
+  /** As it is before it is changed. */
+  readonly now: unknown;
+}
+
+interface Props extends Changing {
   /** Where it may go on from. */
   readonly nodes: readonly string[];
   /** The version that it was on. */
   readonly version: string;
-  readonly value: Again;
-  readonly set: (value: Again) => void;
 }
 
-export function RetryFields({ nodes, version, value, set }: Props) {
+export function RetryFields({ nodes, version, value, set, now }: Props) {
   return (
     <>
       <label className="field">
@@ -43,16 +49,7 @@ export function RetryFields({ nodes, version, value, set }: Props) {
           ))}
         </select>
       </label>
-      <label className="field">
-        <span>Changes to the context</span>
-        <textarea
-          className="input"
-          rows={3}
-          placeholder='{"email": "ada@example.org"}'
-          value={value.patch}
-          onChange={(event) => set({ ...value, patch: event.target.value })}
-        />
-      </label>
+      <Patch label="Changes to the context" value={value} set={set} now={now} />
       <label className="field">
         <span>On version</span>
         <input
@@ -63,6 +60,27 @@ export function RetryFields({ nodes, version, value, set }: Props) {
           onChange={(event) => set({ ...value, version: event.target.value })}
         />
       </label>
+    </>
+  );
+}
+
+/** Fields to be put in the place of what is there. */
+export function Patch({ label, value, set, now }: Changing & { readonly label: string }) {
+  return (
+    <>
+      <label className="field">
+        <span>{label}</span>
+        <textarea
+          className="input"
+          rows={3}
+          spellCheck={false}
+          placeholder='{"email": "ada@example.org"}'
+          value={value.patch}
+          onChange={(event) => set({ ...value, patch: event.target.value })}
+        />
+        <small>A JSON object: each of its fields takes the place of the one that is there.</small>
+      </label>
+      {now !== undefined && <JsonTree name="as it is" value={now} open={1} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
@@ -8,6 +8,7 @@ import { Empty } from '../ui/Empty';
 import { Choose, Search } from '../ui/Filter';
 import type { Column } from '../ui/List';
 import { Listed } from '../ui/Listed';
+import { News } from '../ui/News';
 import { Page } from '../ui/Page';
 import { Reasoned } from '../ui/Reasoned';
 import { Status } from '../ui/Status';
@@ -15,7 +16,9 @@ import { Time } from '../ui/Time';
 import { say } from '../ui/toasts';
 import { useFilters } from '../ui/useFilters';
 import { usePages } from '../ui/usePages';
-import { whatOf } from './alert-words';
+import { alertedAs, whatOf } from './alert-words';
+import { Incidents } from './Incidents';
+import { OneAlert } from './OneAlert';
 
 type Alert = Schemas['AlertRow'];
 type Action = Schemas['AlertAction'];
@@ -37,15 +40,17 @@ const COLUMNS: readonly Column<Alert>[] = [
     show: (row) => (
       <Link href={`/items/${encodeURIComponent(row.correlationKey)}`}>{row.correlationKey}</Link>
     ),
-    wide: true,
   },
   { title: 'Times', width: '3.5rem', show: (row) => row.count, wide: true },
-  { title: 'Last', width: '6rem', show: (row) => <Time at={row.lastTriggeredAt} />, wide: true },
+  { title: 'Last', width: '6rem', show: (row) => <Time at={row.lastTriggeredAt} /> },
 ];
+
+const keyOf = (row: Alert) => String(row.id);
 
 export default function Alerts() {
   const [filters, set] = useFilters();
   const [chosen, choose] = useState<ReadonlySet<string>>(new Set());
+  const [everything, takeAll] = useState(false);
   const [action, act] = useState<Action | null>(null);
   const [hours, setHours] = useState(1);
   const mayOperate = useMay('operator');
@@ -62,27 +67,46 @@ export default function Alerts() {
           params: { query: { state, severity, q, workflow, incident, cursor, limit: 100 } },
         }),
       ),
-    10_000,
+    { keyOf, every: 10_000 },
   );
-  const refresh = () => {
-    void queries.invalidateQueries({ queryKey: ['alerts'] });
-    void queries.invalidateQueries({ queryKey: ['incidents'] });
+  const shown = pages.rows.find((row) => keyOf(row) === filters.alert);
+  const pick = (keys: ReadonlySet<string>) => {
+    takeAll(false);
+    choose(keys);
   };
-  useLive('/api/stream?topics=wallboard', refresh);
+  const query = { state, severity, q, workflow, incident };
+  const filtered = Object.values(query).some((value) => value !== undefined);
+  // All that are loaded are selected: then, all that match may be meant.
+  const offered = filtered && pages.rows.length > 0 && chosen.size >= pages.rows.length;
+  const which = everything
+    ? `all alerts that are ${alertedAs(query)}`
+    : chosen.size === 1
+      ? 'an alert'
+      : `${chosen.size} alerts`;
+  useLive('/api/stream?topics=wallboard', () => {
+    pages.soon();
+    void queries.invalidateQueries({ queryKey: ['incidents'] });
+  });
   return (
     <Page
       title="Alerts"
       actions={
-        chosen.size > 0 &&
-        mayOperate && (
+        chosen.size > 0 && mayOperate ? (
           <>
-            <span className="quiet">{chosen.size} selected</span>
+            <span className="quiet">{everything ? 'All that match' : `${chosen.size} selected`}</span>
+            {offered && !everything && (
+              <button type="button" className="link" onClick={() => takeAll(true)}>
+                Take all that match
+              </button>
+            )}
             {(['ack', 'suppress', 'resolve', 'reopen'] as const).map((each) => (
               <button key={each} type="button" className="button small" onClick={() => act(each)}>
                 {VERBS[each]}
               </button>
             ))}
           </>
+        ) : (
+          <News count={pages.news.size} show={pages.show} />
         )
       }
       filters={
@@ -108,9 +132,9 @@ export default function Alerts() {
         label="Alerts"
         pages={pages}
         columns={COLUMNS}
-        keyOf={(row) => String(row.id)}
-        href={(row) => `/items/${encodeURIComponent(row.correlationKey)}`}
-        {...(mayOperate ? { chosen, choose } : {})}
+        keyOf={keyOf}
+        onOpen={(row) => set({ alert: keyOf(row) })}
+        {...(mayOperate ? { chosen, choose: pick } : {})}
         empty={
           <Empty title="Nothing is late, missing or out of order">
             <p className="quiet">What watched workflows miss becomes an alert here, one for each cause.</p>
@@ -119,18 +143,22 @@ export default function Alerts() {
       />
       {action && (
         <Reasoned
-          title={`${VERBS[action]} ${chosen.size === 1 ? 'an alert' : `${chosen.size} alerts`}`}
+          title={`${VERBS[action]} ${which}`}
           what={WHAT[action]}
-          verb={`${VERBS[action]} ${chosen.size}`}
+          verb={everything ? `${VERBS[action]} all` : `${VERBS[action]} ${chosen.size}`}
           close={() => act(null)}
           act={async (reason) => {
             const until =
               action === 'suppress' ? { until: new Date(Date.now() + hours * 3_600_000).toISOString() } : {};
-            const ids = [...chosen].map(Number);
-            await got(api.POST('/alerts/bulk', { body: { action, ids, reason, ...until } as never }));
-            say(`${ids.length} dealt with`);
-            choose(new Set());
-            refresh();
+            const those = everything ? { filter: query } : { ids: [...chosen].map(Number) };
+            const came = await got(
+              api.POST('/alerts/bulk', { body: { action, reason, ...those, ...until } }),
+            );
+            say(dealtWith(came));
+            pick(new Set());
+            void pages.show();
+            void queries.invalidateQueries({ queryKey: ['incidents'] });
+            void queries.invalidateQueries({ queryKey: ['audit'] });
           }}
         >
           {action === 'suppress' && (
@@ -151,8 +179,18 @@ export default function Alerts() {
           )}
         </Reasoned>
       )}
+      {shown && <OneAlert alert={shown} close={() => set({ alert: undefined })} />}
     </Page>
   );
+}
+
+function dealtWith({ done, refused, more, results }: Schemas['BulkOnAlertsDone']): string {
+  const why = results.find((each) => each.error)?.error;
+  return [
+    `${done} dealt with`,
+    ...(refused ? [`${refused} left alone (${why})`] : []),
+    ...(more ? ['there are more: do it again'] : []),
+  ].join(', ');
 }
 
 const QUIET: readonly (readonly [hours: number, words: string])[] = [
@@ -176,33 +214,3 @@ const WHAT: Record<Action, string> = {
   resolve: 'They are over. What happens again opens them again.',
   reopen: 'They are open again.',
 };
-
-/** What has one cause, first: how many, since when. */
-function Incidents({ open }: { open: (id: number) => void }) {
-  const { data } = useQuery({
-    queryKey: ['incidents'],
-    queryFn: () => got(api.GET('/api/incidents', { params: { query: { state: 'open', limit: 6 } } })),
-    refetchInterval: 10_000,
-  });
-  if (!data?.items.length) return null;
-  return (
-    <section className="cards" aria-label="Open incidents">
-      {data.items.map((each) => (
-        <button key={each.id} type="button" className="card" onClick={() => open(each.id)}>
-          <span className="inline">
-            <Status of={each.severity} />
-            <strong>
-              {each.count} × {whatOf(each)}
-            </strong>
-          </span>
-          <span className="quiet">
-            {[each.workflowKey, ...Object.values(each.group ?? {}).map(String)].join(' · ')}
-          </span>
-          <span className="quiet">
-            since <Time at={each.firstTriggeredAt} />, last <Time at={each.lastTriggeredAt} />
-          </span>
-        </button>
-      ))}
-    </section>
-  );
-}

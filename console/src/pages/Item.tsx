@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
-import { isObject } from '../graph/flow';
 import { CopyId } from '../ui/CopyId';
 import { JsonTree } from '../ui/JsonTree';
 import { Skeleton } from '../ui/List';
@@ -11,6 +10,7 @@ import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
 import { lengthOf } from '../ui/time';
+import { AlertHistory } from './AlertHistory';
 import { whatOf } from './alert-words';
 import { ItemLine } from './ItemLine';
 import './watch.css';
@@ -76,38 +76,15 @@ export default function Item({ name }: { name: string }) {
   );
 }
 
-/** Who did what to it, and why; read when it is asked for. */
+/** Read when it is asked for. */
 function History({ id }: { id: number }) {
   const [open, setOpen] = useState(false);
-  const { data, error } = useQuery({
-    queryKey: ['audit', 'alert', id],
-    queryFn: () =>
-      got(
-        api.GET('/api/audit', {
-          params: { query: { entityType: 'alert', entityId: String(id), limit: 50 } },
-        }),
-      ),
-    enabled: open,
-  });
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>History</summary>
-      {error && <Problem error={error} />}
-      {data?.items.length === 0 && <p className="quiet">Nobody has dealt with it yet.</p>}
-      <ul className="stack">
-        {data?.items.map((each) => (
-          <li key={each.id}>
-            <strong>{each.action}</strong> by {each.actor}, <Time at={each.createdAt} />
-            {reasonOf(each.details) && <>: {reasonOf(each.details)}</>}
-          </li>
-        ))}
-      </ul>
+      {open && <AlertHistory id={id} />}
     </details>
   );
-}
-
-function reasonOf(details: unknown): string {
-  return isObject(details) && typeof details.reason === 'string' ? details.reason : '';
 }
 
 function Event({ event }: { event: Whole['events'][number] }) {

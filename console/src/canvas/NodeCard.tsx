@@ -16,6 +16,8 @@ export interface Fate {
   readonly misses?: number;
   readonly from?: string;
   readonly deadline?: string | null;
+  /** Why it failed. */
+  readonly error?: string;
 }
 
 export interface CardData extends Record<string, unknown> {
@@ -77,9 +79,15 @@ export const NodeCard = memo(function NodeCard({ data, selected }: NodeProps<Car
       </span>
       <span className="node-words">
         <strong className="cut">{data.name}</strong>
-        <span className="cut quiet" title={data.says}>
-          {data.says || data.title}
-        </span>
+        {fate?.error ? (
+          <span className="cut error-words" title={fate.error}>
+            {fate.error}
+          </span>
+        ) : (
+          <span className="cut quiet" title={data.says}>
+            {data.says || data.title}
+          </span>
+        )}
         {fate && <FateLine fate={fate} />}
       </span>
       {data.isStart && <span className="node-start">start</span>}
@@ -135,9 +143,9 @@ function FateLine({ fate }: { fate: Fate }) {
       {fate.visits > 1 && <span>· {fate.visits}×</span>}
       {fate.took !== null && <span className="quiet">· {lengthOf(fate.took)}</span>}
       {fate.deadline && (
-        <>
-          ·<Countdown to={fate.deadline} from={fate.from} short />
-        </>
+        <span>
+          · <Countdown to={fate.deadline} from={fate.from} short />
+        </span>
       )}
     </span>
   );

@@ -10,12 +10,15 @@ import { JsonTree } from '../ui/JsonTree';
 import { Skeleton } from '../ui/List';
 import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
-import { Time, Took } from '../ui/Time';
+import { Time, Took, useNow } from '../ui/Time';
 import { exactly } from '../ui/time';
+import { useFilters } from '../ui/useFilters';
+import { Contexts } from './Contexts';
 import { ExecutionActions } from './ExecutionActions';
 import './execution.css';
 import { fatesOf, spanOf } from './fates';
 import { Timeline } from './Timeline';
+import { Trace } from './Trace';
 import { useWorkflowNames } from './useWorkflowNames';
 import { Waiting } from './Waiting';
 
@@ -24,6 +27,7 @@ const LiveCanvas = lazy(() =>
 );
 
 type Whole = Schemas['ExecutionWhole'];
+const ENDED = ['COMPLETED', 'FAILED', 'CANCELLED'];
 
 export default function Execution({ id }: { id: string }) {
   const { data, error, refetch } = useExecution(id);
@@ -42,11 +46,13 @@ function useExecution(id: string) {
   const query = useQuery({
     queryKey: key,
     queryFn: () => got(api.GET('/api/workflow/executions/{id}', { params: { path: { id } } })),
-    // Of several events the stream tells when all are there; how many have come is looked at.
-    refetchInterval: ({ state }) => (state.data?.waits.some((wait) => wait.enabledEvents) ? 1_000 : false),
+    // What was asked of it by hand takes effect between nodes, and the stream says nothing of that.
+    refetchInterval: ({ state }) => (state.data?.pending.length ? 1_000 : false),
   });
   const soon = useRef<ReturnType<typeof setTimeout> | null>(null);
-  useLive(`/api/workflow/executions/${id}/events`, () => {
+  // A stream ends with its execution; one that is tried again has another.
+  const over = query.data !== undefined && ENDED.includes(query.data.status);
+  useLive(over ? null : `/api/workflow/executions/${id}/events`, () => {
     soon.current ??= setTimeout(() => {
       soon.current = null;
       void queries.invalidateQueries({ queryKey: key });
@@ -57,11 +63,12 @@ function useExecution(id: string) {
 }
 
 function Shown({ execution }: { execution: Whole }) {
-  const [chosen, choose] = useState<string | null>(null);
+  const [filters, set] = useFilters();
   const [at, setAt] = useState<number | null>(null);
-  const [asked, setTab] = useState<string | null>(null);
+  const chosen = filters.node ?? null;
+  const choose = (node: string | null) => set({ node: node ?? undefined });
   // Until somebody asks for something else: why it waits, as long as it does.
-  const tab = tabOf(asked, execution);
+  const tab = tabOf(filters.tab, execution);
   const version = useQuery({
     queryKey: ['version', execution.workflowId, execution.version],
     queryFn: () =>
@@ -75,8 +82,8 @@ function Shown({ execution }: { execution: Whole }) {
   const flow = useMemo(() => version.data && readFlow(version.data.definition)?.flow, [version.data]);
   const fates = useMemo(() => fatesOf(execution.nodes, execution.waits, at), [execution, at]);
   const look = (node: string | null) => {
-    choose(node);
-    if (node) setTab(execution.waits.some((wait) => wait.nodeId === node) ? 'waiting' : 'timeline');
+    if (node === null) return choose(null);
+    set({ node, tab: execution.waits.some((wait) => wait.nodeId === node) ? 'waiting' : 'timeline' });
   };
   return (
     <div className="execution">
@@ -89,19 +96,22 @@ function Shown({ execution }: { execution: Whole }) {
           </Suspense>
           <Replay visits={execution.nodes} at={at} set={setAt} />
         </section>
-        <Tabs.Root className="side" value={tab} onValueChange={setTab}>
+        <Tabs.Root className="side" value={tab} onValueChange={(now) => set({ tab: now })}>
           <Tabs.List className="tabs" aria-label="About this execution">
             <Tabs.Trigger value="timeline">Timeline</Tabs.Trigger>
             <Tabs.Trigger value="context">Context</Tabs.Trigger>
             {execution.waits.length > 0 && <Tabs.Trigger value="waiting">Why is it waiting?</Tabs.Trigger>}
+            <Tabs.Trigger value="trace">Trace</Tabs.Trigger>
             <Tabs.Trigger value="audit">By hand</Tabs.Trigger>
           </Tabs.List>
           <Tabs.Content value="timeline" tabIndex={-1}>
             <Timeline execution={execution} chosen={chosen} choose={choose} flow={flow ?? null} />
           </Tabs.Content>
           <Tabs.Content value="context" tabIndex={-1}>
-            <JsonTree value={execution.context} name="context" />
-            {execution.output !== null && <JsonTree value={execution.output} name="output" open={1} />}
+            <Contexts execution={execution} />
+          </Tabs.Content>
+          <Tabs.Content value="trace" tabIndex={-1}>
+            <Trace execution={execution} choose={(node) => set({ node, tab: 'timeline' })} />
           </Tabs.Content>
           <Tabs.Content value="waiting" tabIndex={-1}>
             <Waiting execution={execution} />
@@ -115,8 +125,11 @@ function Shown({ execution }: { execution: Whole }) {
   );
 }
 
-function tabOf(asked: string | null, { status, waits }: Whole): string {
-  if (asked === null) return status === 'WAITING' && waits.length > 0 ? 'waiting' : 'timeline';
+const TABS = ['timeline', 'context', 'waiting', 'trace', 'audit'];
+
+function tabOf(asked: string | undefined, { status, waits }: Whole): string {
+  if (asked === undefined || !TABS.includes(asked))
+    return status === 'WAITING' && waits.length > 0 ? 'waiting' : 'timeline';
   return asked === 'waiting' && waits.length === 0 ? 'timeline' : asked;
 }
 
@@ -183,8 +196,9 @@ function Head({ execution }: { execution: Whole }) {
           </p>
           <p className="quiet">
             <code>{execution.error.type}</code>
-            {execution.error.nodeId && <> at {execution.error.nodeId}</>}. Retry goes on from there; what was
-            done before is not done again.
+            {execution.error.nodeId && <> at {execution.error.nodeId}</>}. Retry goes on from there, or from
+            an earlier node, with changes to the context, or on another version; what was done before is not
+            done again. Dismiss lets it be.
           </p>
         </div>
       )}
@@ -202,7 +216,7 @@ function Replay({
   at: number | null;
   set: (at: number | null) => void;
 }) {
-  const span = spanOf(visits);
+  const span = spanOf(visits, useNow().getTime());
   if (!span || span[0] === span[1]) return null;
   return (
     <div className="replay">

@@ -3,6 +3,7 @@ import type { Flow } from '../graph/flow';
 import { JsonTree } from '../ui/JsonTree';
 import { kindOf, wordOf } from '../ui/Status';
 import { Time, Took } from '../ui/Time';
+import { foundBy } from './contexts';
 import { WasTold } from './WasTold';
 
 type Whole = Schemas['ExecutionWhole'];
@@ -19,6 +20,9 @@ interface Props {
 export function Timeline({ execution, chosen, choose, flow }: Props) {
   const node = chosen ? flow?.nodes.find((each) => each.id === chosen) : undefined;
   const visits = execution.nodes.filter((visit) => !chosen || visit.nodeId === chosen);
+  const last = visits.findLast((visit) => !visit.itemKey);
+  // What goes on, or has failed, finds what is there now.
+  const found = last?.status === 'completed' ? foundBy(execution, last) : execution.context;
   return (
     <>
       {chosen && (
@@ -32,7 +36,11 @@ export function Timeline({ execution, chosen, choose, flow }: Props) {
       {node && (
         <div className="stack">
           {typeof node.rest.notes === 'string' && <p className="note notes">{node.rest.notes}</p>}
-          <WasTold config={node.config} context={execution.context} />
+          <WasTold
+            config={node.config}
+            context={found ?? execution.context}
+            exact={last !== undefined && found !== null}
+          />
         </div>
       )}
       {visits.length === 0 && <p className="quiet">Nothing has happened {chosen ? 'there' : ''} yet.</p>}

@@ -33,7 +33,6 @@ function Events({ id }: { id: string }) {
   const { data, error } = useQuery({
     queryKey: ['waits', 'one', id],
     queryFn: () => got(api.GET('/api/waits/{id}', { params: { path: { id } } })),
-    refetchInterval: 5_000,
   });
   if (error) return <Problem error={error} />;
   return data ? <WaitFacts wait={data} /> : null;
@@ -88,7 +87,7 @@ function Doubt({ execution, node }: { execution: string; node: string }) {
             await got(
               api.POST('/api/workflow/executions/{id}/resume', {
                 params: { path: { id: execution } },
-                body: { reason, node, outcome, ...came } as never,
+                body: { reason, node, outcome, ...came },
               }),
             );
             await queries.invalidateQueries({ queryKey: ['execution', execution] });

@@ -6,9 +6,15 @@ import { JsonTree } from '../ui/JsonTree';
 const MOST = 30;
 const EXPRESSION = /[#@$]\{/;
 
-/** What a node is given: its config with each expression's value. The context is the one that is there now, which
- * for what failed or goes on is the one that it found. */
-export function WasTold({ config, context }: { config: JsonObject; context: unknown }) {
+interface Props {
+  readonly config: JsonObject;
+  readonly context: unknown;
+  /** Whether this is the context that the node found; else it is the one that there is now. */
+  readonly exact: boolean;
+}
+
+/** What a node is given: its config with each expression's value. */
+export function WasTold({ config, context, exact }: Props) {
   const written = [...new Set(texts(config).filter((text) => EXPRESSION.test(text)))].slice(0, MOST);
   const given = isObject(context) ? context : {};
   const values = useQueries({
@@ -16,7 +22,7 @@ export function WasTold({ config, context }: { config: JsonObject; context: unkn
       queryKey: ['evaluated', expression, given],
       queryFn: () =>
         // What cannot be computed here (an item, a secret) is shown as it is written.
-        got(api.POST('/api/expressions/evaluate', { body: { expression, context: given as never } })).catch(
+        got(api.POST('/api/expressions/evaluate', { body: { expression, context: given } })).catch(
           () => null,
         ),
       staleTime: Number.POSITIVE_INFINITY,
@@ -28,7 +34,8 @@ export function WasTold({ config, context }: { config: JsonObject; context: unkn
       return found ? [[text, found.value] as const] : [];
     }),
   );
-  return <JsonTree value={filled(config, known)} name="input" open={1} />;
+  const name = exact ? 'input' : 'config, with the context as it is now';
+  return <JsonTree value={filled(config, known)} name={name} open={1} />;
 }
 
 function texts(value: unknown): string[] {

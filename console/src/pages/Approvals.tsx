@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
 import { useMay } from '../api/me';
+import { isObject, type JsonObject } from '../graph/flow';
 import { ByStatus } from '../ui/ByStatus';
 import { Dialog } from '../ui/Dialog';
 import { Empty } from '../ui/Empty';
@@ -12,7 +13,7 @@ import { Reasoned } from '../ui/Reasoned';
 import { Status } from '../ui/Status';
 import { Countdown, Time } from '../ui/Time';
 import { say } from '../ui/toasts';
-import { objectOf } from './StartDialog';
+import { AnswerForm } from './AnswerForm';
 
 type Approval = Schemas['ApprovalItem'];
 const STATUSES: readonly Approval['status'][] = ['OPEN', 'APPROVED', 'REJECTED', 'EXPIRED', 'CANCELLED'];
@@ -66,10 +67,10 @@ export default function Approvals() {
 
 function One({ approval, close }: { approval: Approval; close: () => void }) {
   const [decision, decide] = useState<'approve' | 'reject' | null>(null);
-  const [form, setForm] = useState('{}');
+  const [form, setForm] = useState<JsonObject>({});
   const mayOperate = useMay('operator');
   const queries = useQueryClient();
-  const asksForm = approval.formSchema !== null;
+  const asked = isObject(approval.formSchema) ? approval.formSchema : null;
   return (
     <Dialog open close={close} title={approval.title ?? 'To be decided'} wide>
       <div className="stack">
@@ -79,23 +80,8 @@ function One({ approval, close }: { approval: Approval; close: () => void }) {
           <Link href={`/executions/${approval.executionId}`}>Open the execution</Link>
           {approval.reason && <span className="quiet">{approval.reason}</span>}
         </p>
-        {asksForm && (
-          <>
-            <h3>What is asked</h3>
-            <JsonTree value={approval.formSchema} open={1} />
-            {approval.status === 'OPEN' && (
-              <label className="field">
-                <span>Your answer, as JSON</span>
-                <textarea
-                  className="input"
-                  rows={4}
-                  value={form}
-                  onChange={(event) => setForm(event.target.value)}
-                />
-              </label>
-            )}
-          </>
-        )}
+        {asked && approval.status === 'OPEN' && <AnswerForm schema={asked} value={form} change={setForm} />}
+        {asked && approval.status !== 'OPEN' && <JsonTree name="asked" value={asked} open={0} />}
         {approval.form !== null && <JsonTree name="answer" value={approval.form} />}
         {mayOperate && approval.status === 'OPEN' && (
           <p className="inline">
@@ -116,8 +102,8 @@ function One({ approval, close }: { approval: Approval; close: () => void }) {
           harmful={decision === 'reject'}
           close={() => decide(null)}
           act={async (reason) => {
-            const answer = asksForm && decision === 'approve' ? { form: objectOf(form) } : {};
-            const body = { decision, reason, ...answer } as never;
+            const answer = asked && decision === 'approve' ? { form } : {};
+            const body = { decision, reason, ...answer };
             await got(
               api.POST('/api/approvals/{id}/decide', { params: { path: { id: approval.id } }, body }),
             );

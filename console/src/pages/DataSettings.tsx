@@ -63,8 +63,8 @@ function SourceDialog({ source, close }: { source: Source | null; close: () => v
   const saving = useMutation({
     mutationFn: () =>
       source
-        ? got(api.PUT('/api/data-sources/{key}', { ...at(source), body: body as never }))
-        : got(api.POST('/api/data-sources', { body: { key, ...body } as never })),
+        ? got(api.PUT('/api/data-sources/{key}', { ...at(source), body: body }))
+        : got(api.POST('/api/data-sources', { body: { key, ...body } })),
     onSuccess: () => done('Kept'),
   });
   const removing = useMutation({

@@ -126,15 +126,14 @@ function turned(when: When, scheduleType: string): When {
 }
 
 function saved(schedule: Schedule | null, workflowId: string, when: When) {
-  if (!schedule)
-    return got(api.POST('/api/workflow/schedule', { body: { ...whenOf(when), workflowId } as never }));
+  if (!schedule) return got(api.POST('/api/workflow/schedule', { body: { ...whenOf(when), workflowId } }));
   const { misfire, overlap, pauseAfterFailures } = schedule;
   const kept = { misfire, overlap, ...(pauseAfterFailures ? { pauseAfterFailures } : {}) };
   return got(
     api.PUT('/api/workflow/schedule/{id}', {
       params: { path: { id: schedule.id } },
       headers: { 'If-Match': `"${schedule.version}"` },
-      body: { ...whenOf(when), ...kept, workflowId } as never,
+      body: { ...whenOf(when), ...kept, workflowId },
     }),
   );
 }

@@ -80,10 +80,10 @@ function SecretDialog({ secret, close }: { secret: Secret | null; close: () => v
         ? got(
             api.PUT('/api/secrets/{name}', {
               params: { path: { name }, query: {} },
-              body: { value } as never,
+              body: { value },
             }),
           )
-        : got(api.POST('/api/secrets', { body: { name, value } as never })),
+        : got(api.POST('/api/secrets', { body: { name, value } })),
     onSuccess: async () => {
       say('Kept');
       await queries.invalidateQueries({ queryKey: ['secrets'] });

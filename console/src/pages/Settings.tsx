@@ -139,7 +139,7 @@ function NewToken({ close }: { close: () => void }) {
   const making = useMutation({
     mutationFn: () => {
       const end = Number(days) > 0 ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
-      return got(api.POST('/api/tokens', { body: { name, roles: [role], expiresAt: end } as never }));
+      return got(api.POST('/api/tokens', { body: { name, roles: [role], expiresAt: end } }));
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: ['tokens'] }),
   });
@@ -148,7 +148,7 @@ function NewToken({ close }: { close: () => void }) {
       <Dialog open close={close} title="Keep it now">
         <div className="stack">
           <p>This is the token. Nobody can show it again.</p>
-          <CopyId id={(making.data as { token: string }).token} whole />
+          <CopyId id={making.data.token} whole />
           <footer>
             <button type="button" className="button primary" onClick={close}>
               I have it

@@ -24,7 +24,7 @@ export function whenOf(from: When): When {
 }
 
 export async function nextTimes(when: When, count: number, after?: string): Promise<readonly string[]> {
-  const body = { ...whenOf(when), count, ...(after ? { after } : {}) } as never;
+  const body = { ...whenOf(when), count, ...(after ? { after } : {}) };
   return (await got(api.POST('/api/workflow/schedule/next', { body }))).next;
 }
 

@@ -96,6 +96,23 @@ async def test_who_waits_longer_than_many_others_has_a_countdown_all_the_same(ho
     assert tiles(look, "LN")["sys2-verify"].next_due_at == later + timedelta(minutes=6)
 
 
+async def test_the_board_shows_since_when_what_is_missing_longest_is_overdue(house: WatchHouse) -> None:
+    await house.watch()
+    await house.take(
+        event("TRADE_INGEST", "TR1", group=NY),
+        event("TRADE_INGEST", "TR2", NOON + timedelta(minutes=1), group=NY),
+    )
+    board = Wallboard(BoardRepository(house.database), FakeClock(NOON + timedelta(minutes=10)))
+    assert tiles(await board.look(None), "NY")["sys2-verify"].overdue_since is None
+    assert await house.due.fire(100) == 4
+    late = tiles(await board.look(None), "NY")["sys2-verify"]
+    assert (late.overdue_since, late.next_due_at) == (NOON + timedelta(minutes=5), None)
+    # What has come after all is missed no longer.
+    came = [event("SYS2_VERIFIED", "TR1", NOON + timedelta(minutes=20), group=NY) for _ in range(2)]
+    await house.take(*came)
+    assert tiles(await board.look(None), "NY")["sys2-verify"].overdue_since == NOON + timedelta(minutes=6)
+
+
 async def test_who_follows_the_board_hears_all_of_it_and_then_what_changes(house: WatchHouse) -> None:
     await house.watch()
     await house.watch({**TRADE, "key": "other"})

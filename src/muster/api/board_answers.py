@@ -67,6 +67,7 @@ def _tile(tile: Tile, at: datetime) -> dict[str, object]:
         "failed": tile.counts.failed,
         "status": tile.status,
         "nextDueAt": due,
+        "overdueSince": tile.overdue_since,
         "countdownSec": None if due is None else round((due - at).total_seconds(), 3),
         "recent": [
             {

@@ -73,4 +73,5 @@ def _stand(tile: Tile) -> list[object]:
         counts.failed,
         tile.status,
         tile.next_due_at,
+        tile.overdue_since,
     ]

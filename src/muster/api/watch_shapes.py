@@ -97,6 +97,7 @@ class TileShape(Shape):
     failed: int
     status: Severity = Field(description="The worst of its alerts that are open or acknowledged.")
     next_due_at: datetime | None
+    overdue_since: datetime | None = Field(description="When what is missing for longest was due.")
     countdown_sec: float | None = Field(description="Until then; less than nothing once that is past.")
     recent: list[RecentBucket] = Field(description="Its latest minutes in which anything happened.")
 

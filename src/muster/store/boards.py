@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from muster.model.watching import AlertState, Severity, worst
 from muster.model.workflow import WorkflowKind, WorkflowStatus
@@ -20,13 +20,15 @@ from muster.store.tables import (
     workflow_run,
     workflow_version,
 )
-from muster.store.watch_due import PENDING
+from muster.store.watch_due import MISSED, PENDING
 from muster.watch.boards import Reading, Series, Shown
 from muster.watch.rollups import spans
 
 # So many are looked at every time; who waits longer than all of these is looked for now and then.
 SOONEST = 2_000
 LOOK_FURTHER = timedelta(seconds=10)
+# What has been missing for longer, nobody counts on: there may be any number of those.
+LONGEST_OVERDUE = timedelta(days=7)
 Due: TypeAlias = Mapping[Series, datetime]
 SHOWN = (AlertState.OPEN.value, AlertState.ACK.value)
 
@@ -52,6 +54,7 @@ class BoardRepository:
                 recent=stage_counts.minutes(connection, recent, versions),
                 alerts=_alerts(connection),
                 due=self._due(connection, None if institute_id is None else versions, in_flight),
+                overdue=_overdue(connection, recent - LONGEST_OVERDUE),
             )
 
         return await self._database.read(work)
@@ -60,7 +63,7 @@ class BoardRepository:
         self, connection: Connection, versions: Sequence[int] | None, in_flight: Mapping[Series, int]
     ) -> Due:
         """What each series expects next."""
-        rows = connection.execute(_soonest(versions, self._soonest)).all()
+        rows = connection.execute(_soonest(PENDING, versions, self._soonest)).all()
         found = {Series(*row[:3]): row[3] for row in rows}
         waiting = {series for series, count in in_flight.items() if count > 0}
         if sum(row[5] for row in rows) < self._soonest or waiting <= found.keys():
@@ -74,7 +77,7 @@ class BoardRepository:
         """The same, of all that is pending: as it was a few seconds ago, since that takes long."""
         at, known = now(connection), self._later
         if known is None or not timedelta(0) <= at - known[0] < LOOK_FURTHER:
-            rows = connection.execute(_soonest(None, None))
+            rows = connection.execute(_soonest(PENDING, None, None))
             self._later = known = at, {Series(*row[:3]): row[3] for row in rows}
         return known[1]
 
@@ -146,14 +149,20 @@ def _alerts(connection: Connection) -> dict[Series, Severity]:
     return found
 
 
-def _soonest(versions: Sequence[int] | None, most: int | None) -> Select[Any]:
-    """The first and the last of each series, and how many it has, of the so many that are expected soonest
+def _overdue(connection: Connection, after: datetime) -> Due:
+    """Since when what each series misses for longest was due, of what has been missing for longest."""
+    rows = connection.execute(_soonest(MISSED & (expectation.c.due_at > after), None, SOONEST))
+    return {Series(*row[:3]): row[3] for row in rows}
+
+
+def _soonest(chosen: ColumnElement[bool], versions: Sequence[int] | None, most: int | None) -> Select[Any]:
+    """The first and the last of each series, and how many it has, of the so many of these that are due soonest
     (None: of all) on these versions (None: on any)."""
     e, r = expectation.c, workflow_run.c
     first = (
         select(r.workflow_version_id, r.group_dim_hash, e.to_node_key, e.due_at)
         .join_from(expectation, workflow_run, r.id == e.workflow_run_id)
-        .where(PENDING)
+        .where(chosen)
     )
     if versions is not None:
         first = first.where(r.workflow_version_id.in_(versions))

@@ -67,17 +67,20 @@ class Reading:
     recent: Mapping[Series, Sequence[tuple[datetime, Counts]]]
     alerts: Mapping[Series, Severity]
     due: Mapping[Series, datetime]
+    overdue: Mapping[Series, datetime]
 
 
 @dataclass(slots=True)
 class Tile:
-    """A node. `recent` are its latest minutes in which anything happened."""
+    """A node. `overdue_since` is when what it misses longest was due; `recent` are its latest minutes in
+    which anything happened."""
 
     node: str
     in_flight: int = 0
     counts: Counts = NOTHING
     status: Severity = Severity.GREEN
     next_due_at: datetime | None = None
+    overdue_since: datetime | None = None
     recent: dict[datetime, Counts] = field(default_factory=dict)
 
 
@@ -153,6 +156,9 @@ def assemble(reading: Reading) -> Sequence[WorkflowBoard]:
     for series, due in reading.due.items():
         if found := tile(series):
             found.next_due_at = due if found.next_due_at is None else min(found.next_due_at, due)
+    for series, due in reading.overdue.items():
+        if found := tile(series):
+            found.overdue_since = due if found.overdue_since is None else min(found.overdue_since, due)
     for series, minutes in reading.recent.items():
         if found := tile(series):
             for start, counts in minutes:

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { lineOf, placeOn } from '../src/pages/item-marks';
+import { lineOf, namedOn, placeOn } from '../src/pages/item-marks';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 5, 9, minute)).toISOString();
 const event = (node: string, minute: number, latenessSec: number | null = null) => ({
@@ -51,4 +51,10 @@ test('what was met is a mark once, and a line with one moment has a length', () 
   const line = lineOf(item, Date.parse(at(30)));
   expect(line.marks).toHaveLength(1);
   expect(line.to).toBeGreaterThan(line.from);
+});
+
+test('names of marks that are close stand below each other, and those of others beside', () => {
+  const close = [event('booked', 0), event('verified', 1), event('settled', 60)];
+  const line = lineOf({ events: close, expectations: [], startedAt: at(0) }, 0);
+  expect(namedOn(line)).toEqual([0, 1, 0]);
 });

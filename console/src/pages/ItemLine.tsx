@@ -1,7 +1,7 @@
 import type { Schemas } from '../api/client';
 import { useNow } from '../ui/Time';
 import { exactly, lengthOf } from '../ui/time';
-import { lineOf, type Mark, placeOn } from './item-marks';
+import { lineOf, type Mark, namedOn, placeOn } from './item-marks';
 
 const SHAPES: Record<Mark['kind'], readonly [tone: string, shape: string, word: string]> = {
   came: ['good', '●', 'came'],
@@ -16,6 +16,7 @@ export function ItemLine({ item }: { item: Schemas['ItemWhole'] }) {
   const line = lineOf(item, now.getTime());
   const words = line.marks.map(({ kind, node, at }) => `${node} ${SHAPES[kind][2]} ${exactly(new Date(at))}`);
   const present = placeOn(line, now.getTime());
+  const rows = namedOn(line);
   return (
     <figure className="item-line">
       <div className="track" role="img" aria-label={words.join('; ') || 'Nothing has come yet'}>
@@ -35,6 +36,22 @@ export function ItemLine({ item }: { item: Schemas['ItemWhole'] }) {
             {SHAPES[mark.kind][1]}
           </span>
         ))}
+      </div>
+      <div className="mark-names" style={{ height: `${1.4 * (Math.max(0, ...rows) + 1)}em` }}>
+        {line.marks.map((mark, index) => {
+          const at = placeOn(line, mark.at);
+          // Towards the middle, so that none leaves the line.
+          const across = at > 50 ? { right: `${100 - at}%` } : { left: `${at}%` };
+          return (
+            <span
+              key={mark.id}
+              className={`mark-name ${SHAPES[mark.kind][0]}`}
+              style={{ ...across, top: `${1.4 * (rows[index] ?? 0)}em` }}
+            >
+              {mark.node}
+            </span>
+          );
+        })}
       </div>
       <figcaption className="quiet">
         <span>{exactly(new Date(line.from))}</span>

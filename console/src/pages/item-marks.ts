@@ -47,3 +47,20 @@ export function lineOf(item: Whole, now: number): Line {
 export function placeOn({ from, to }: Line, at: number): number {
   return Math.min(100, Math.max(0, ((at - from) / (to - from)) * 100));
 }
+
+/** How much of the line a name may take; more than that, and it stands below the one before. */
+const [LETTER, SPACE] = [1.1, 2];
+
+/** In which row the name of each mark stands, so that none covers another. */
+export function namedOn(line: Line): readonly number[] {
+  const taken: [from: number, to: number][][] = [];
+  return line.marks.map(({ node, at }) => {
+    const place = placeOn(line, at);
+    const length = node.length * LETTER + SPACE;
+    const [from, to] = place > 50 ? [place - length, place] : [place, place + length];
+    const found = taken.findIndex((row) => row.every(([begin, end]) => to <= begin || from >= end));
+    const row = found < 0 ? taken.length : found;
+    taken[row] = [...(taken[row] ?? []), [from, to]];
+    return row;
+  });
+}

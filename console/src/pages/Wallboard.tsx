@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { api, got, type Schemas } from '../api/client';
 import { lostSince } from '../api/connection';
 import { useStore } from '../api/store';
-import type { Told } from '../api/stream';
+import { BACK, type Told } from '../api/stream';
 import { useLive } from '../api/useLive';
 import { Empty } from '../ui/Empty';
 import { Skeleton } from '../ui/List';
@@ -12,24 +12,29 @@ import { Page } from '../ui/Page';
 import { Problem } from '../ui/Problem';
 import { Status } from '../ui/Status';
 import { Countdown, useNow } from '../ui/Time';
+import { useFilters } from '../ui/useFilters';
 import { useFit } from './useFit';
 import './watch.css';
 
 type Board = Schemas['BoardShape'];
 type Entry = Schemas['BoardEntry'];
+type Stage = Schemas['TileShape'];
 const WORST = ['red', 'amber', 'green'];
 
 /** How everything stands that is watched: readable from across the room, and live. */
 export default function Wallboard() {
   const queries = useQueryClient();
   const whole = useRef<HTMLDivElement>(null);
-  const [wall, setWall] = useState(false);
+  const [filters, set] = useFilters();
+  // In the address: a wall shows it again after a power cut, and nobody has to press anything.
+  const wall = filters.view === 'wall';
   const { data, error, refetch } = useQuery({
     queryKey: ['wallboard'],
     queryFn: () => got(api.GET('/wallboard')),
     refetchInterval: 30_000,
   });
-  useLive('/api/stream?topics=wallboard', ({ data: told }: Told) => {
+  useLive('/api/stream?topics=wallboard', ({ event, data: told }: Told) => {
+    if (event === BACK) return;
     const { workflows, gone } = told as Schemas['BoardChanged'];
     if (gone.length) void refetch();
     queries.setQueryData<Board>(
@@ -38,10 +43,19 @@ export default function Wallboard() {
     );
   });
   useEffect(() => {
-    const changed = () => setWall(document.fullscreenElement !== null);
+    const changed = () => document.fullscreenElement === null && set({ view: undefined });
     document.addEventListener('fullscreenchange', changed);
     return () => document.removeEventListener('fullscreenchange', changed);
-  }, []);
+  }, [set]);
+  const fill = () => {
+    set({ view: 'wall' });
+    // Where that is not allowed, the page alone is filled.
+    void document.documentElement.requestFullscreen().catch(() => undefined);
+  };
+  const leave = () => {
+    if (document.fullscreenElement) void document.exitFullscreen();
+    set({ view: undefined });
+  };
   const shape = data?.workflows
     .map(({ key, groups }) => `${key} ${groups.map(({ nodes }) => nodes.map(marksOf).join('')).join(' ')}`)
     .join('\n');
@@ -50,14 +64,14 @@ export default function Wallboard() {
     <Page
       title="Wallboard"
       actions={
-        <button type="button" className="button" onClick={() => void whole.current?.requestFullscreen()}>
+        <button type="button" className="button" onClick={fill}>
           Full screen
         </button>
       }
     >
       {error && !data && <Problem error={error} again={() => refetch()} />}
       {!data && !error && <Skeleton />}
-      {data?.workflows.length === 0 && (
+      {data?.workflows.length === 0 && !wall && (
         <Empty title="Nothing is watched yet">
           <p className="quiet">
             Save a graph of events with deadlines (<code>POST /workflows</code>) and send events to{' '}
@@ -66,7 +80,8 @@ export default function Wallboard() {
         </Empty>
       )}
       <div ref={whole} className={wall ? 'board wall' : 'board'}>
-        {wall && <Clock />}
+        {wall && <Clock leave={leave} />}
+        {wall && data?.workflows.length === 0 && <p>Nothing is watched yet.</p>}
         {data?.workflows.toSorted(worstFirst).map((entry) => (
           <Tile key={entry.key} entry={entry} />
         ))}
@@ -76,7 +91,7 @@ export default function Wallboard() {
 }
 
 /** How many lines a stage takes. */
-function marksOf({ late, failed }: Entry['groups'][number]['nodes'][number]): number {
+function marksOf({ late, failed }: Stage): number {
   return Number(late > 0) + Number(failed > 0);
 }
 
@@ -90,13 +105,16 @@ function worstFirst(one: Entry, other: Entry): number {
   return WORST.indexOf(one.status) - WORST.indexOf(other.status) || one.name.localeCompare(other.name);
 }
 
-function Clock() {
+function Clock({ leave }: { leave: () => void }) {
   const now = useNow();
   const since = useStore(lostSince);
   return (
     <p className="board-clock">
       {now.toLocaleTimeString()}{' '}
       {since && <span className="status warn">▲ old since {since.toLocaleTimeString()}</span>}
+      <button type="button" className="link" onClick={leave}>
+        Leave
+      </button>
     </p>
   );
 }
@@ -106,11 +124,39 @@ function itemsAt(workflow: string, node: string, group: string): string {
   return `/items?${new URLSearchParams({ workflow, node, ...(group ? { group } : {}) })}`;
 }
 
+/** What has been missing for longest, and what is expected next. */
+function Due({ tiles }: { tiles: readonly Stage[] }) {
+  const first = (of: (stage: Stage) => string | null) =>
+    tiles
+      .flatMap((stage) => {
+        const at = of(stage);
+        return at === null ? [] : [{ node: stage.node, at }];
+      })
+      .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))[0];
+  const overdue = first((stage) => stage.overdueSince);
+  const next = first((stage) => stage.nextDueAt);
+  if (!overdue && !next) return <p className="quiet">nothing is awaited</p>;
+  return (
+    <p className="due">
+      {overdue && (
+        <span className="overdue">
+          <span aria-hidden="true">■ </span>
+          {overdue.node} <Countdown to={overdue.at} />
+        </span>
+      )}
+      {next && (
+        <span className="quiet">
+          {next.node} <Countdown to={next.at} />
+        </span>
+      )}
+    </p>
+  );
+}
+
 function Tile({ entry }: { entry: Entry }) {
   const tiles = entry.groups.flatMap((group) => group.nodes);
   const sum = (name: 'inFlight' | 'late' | 'failed' | 'completed') =>
     tiles.reduce((total, tile) => total + tile[name], 0);
-  const due = tiles.flatMap((tile) => (tile.nextDueAt ? [tile.nextDueAt] : [])).toSorted()[0];
   return (
     <article className={`tile ${entry.status}`}>
       <header>
@@ -137,7 +183,7 @@ function Tile({ entry }: { entry: Entry }) {
           <dd>{sum('completed')}</dd>
         </div>
       </dl>
-      <p className="quiet">{due ? <Countdown to={due} /> : 'nothing is due'}</p>
+      <Due tiles={tiles} />
       <div className="groups">
         {entry.groups.map((group) => (
           <div key={group.groupHash} className="strip-row">
@@ -148,7 +194,7 @@ function Tile({ entry }: { entry: Entry }) {
               {group.nodes.map((tile) => (
                 <li key={tile.node} className={tile.status}>
                   <Link href={itemsAt(entry.key, tile.node, group.groupHash)} title={tile.node}>
-                    <span className="cut">{tile.node}</span>
+                    <span className="stage">{tile.node}</span>
                     <strong>{tile.inFlight}</strong>
                     {tile.late > 0 && <span className="late">▲ {tile.late}</span>}
                     {tile.failed > 0 && <span className="failed">■ {tile.failed}</span>}

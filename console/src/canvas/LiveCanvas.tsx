@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import { type Flow, startOf } from '../graph/flow';
 import { layOut } from '../graph/layout';
 import './canvas.css';
-import { drawnEdges, drawnNodes } from './drawn';
+import { ALL_DRAWN, drawnEdges, drawnNodes } from './drawn';
 import { firstLook } from './first-look';
 import { type CardNode, type Fate, NodeCard } from './NodeCard';
 import { useNodeTypes } from './useNodeTypes';
@@ -52,7 +52,7 @@ export function LiveCanvas({ flow, fates, chosen, choose }: Props) {
         onInit={(instance) => void firstLook(instance, matters(flow, fates))}
         fitViewOptions={{ maxZoom: 1.1, padding: 0.08 }}
         minZoom={0.1}
-        onlyRenderVisibleElements={flow.nodes.length > 150}
+        onlyRenderVisibleElements={flow.nodes.length > ALL_DRAWN}
       >
         <Background gap={20} />
         <Controls showInteractive={false} />

@@ -5,6 +5,9 @@ import { HEIGHT, type Layout, laneOf, type Place, WIDTH } from '../graph/layout'
 import { says } from '../graph/says';
 import type { CardNode, Fate } from './NodeCard';
 
+/** As many nodes are all drawn, once: to draw those that come into sight takes longer than to move what is drawn. */
+export const ALL_DRAWN = 600;
+
 export interface TypeInfo {
   readonly title: string;
   readonly category: string;

@@ -11,7 +11,7 @@ import {
 } from '@xyflow/react';
 import '@xyflow/react/dist/style.css';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { drawnEdges, drawnNodes, type WayEdge } from '../canvas/drawn';
+import { ALL_DRAWN, drawnEdges, drawnNodes, type WayEdge } from '../canvas/drawn';
 import '../canvas/canvas.css';
 import { firstLook } from '../canvas/first-look';
 import { type CardNode, NodeCard } from '../canvas/NodeCard';
@@ -152,7 +152,7 @@ export function DesignCanvas(props: Props) {
       fitViewOptions={{ maxZoom: 1, padding: 0.08 }}
       minZoom={0.1}
       connectionRadius={36}
-      onlyRenderVisibleElements={flow.nodes.length > 150}
+      onlyRenderVisibleElements={flow.nodes.length > ALL_DRAWN}
     >
       <Background gap={20} />
       <Controls showInteractive={false} />

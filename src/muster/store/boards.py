@@ -156,8 +156,8 @@ def _overdue(connection: Connection, after: datetime) -> Due:
 
 
 def _soonest(chosen: ColumnElement[bool], versions: Sequence[int] | None, most: int | None) -> Select[Any]:
-    """The first and the last of each series, and how many it has, of the so many of these that are due soonest
-    (None: of all) on these versions (None: on any)."""
+    """The first and the last of each series, and how many it has, of the so many of these that are due
+    soonest (None: of all) on these versions (None: on any)."""
     e, r = expectation.c, workflow_run.c
     first = (
         select(r.workflow_version_id, r.group_dim_hash, e.to_node_key, e.due_at)

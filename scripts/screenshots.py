@@ -327,7 +327,7 @@ def pictures(house: House) -> dict[str, Picture]:
         "dead-letters": Picture("/dead-letters"),
         "dead-letter": Picture("/dead-letters", first=lambda page: press(page, "Line 3")),
         "wallboard": Picture("/wallboard", ".tile"),
-        "wall": Picture("/wallboard", ".tile", lambda page: press(page, "Full screen"), "dark"),
+        "wall": Picture("/wallboard?view=wall", ".tile", scheme="dark"),
         "items": Picture("/items"),
         "item": Picture(item, ".timeline"),
         "alerts": Picture("/alerts"),

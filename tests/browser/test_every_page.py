@@ -1,6 +1,7 @@
 """What holds of every page: no complaint, nothing that keeps people out, nothing from elsewhere."""
 
 import re
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -47,6 +48,19 @@ THERE = ", ".join(
     f"main {each}"
     for each in (".list", ".node", ".canvas-hint", ".tile", ".days", ".timeline", ".empty", "table")
 )
+# Where nothing is like what is asked for.
+EMPTY = [
+    "/executions?status=PAUSED",
+    "/waits?status=failed",
+    "/commands?status=ERROR",
+    "/external-tasks?status=FAILED",
+    "/approvals?status=REJECTED",
+    "/outbox?status=refused",
+    "/dead-letters?status=dismissed",
+    "/schedules?status=INACTIVE",
+    "/items?q=nothing",
+    "/alerts?q=nothing",
+]
 SCRIPT = "<script>document.title='taken'</script><img src=x onerror=alert(1)>"
 
 
@@ -80,7 +94,12 @@ def lived_in(server: Server) -> dict[str, str]:
     sends = {
         "id": SCRIPT,
         "type": "KAFKA_COMMAND",
-        "config": {"commandTopic": "orders", "replyTopic": "replies", "command": {"a": 1}, "timeout": "2h"},
+        "config": {
+            "commandTopic": "orders",
+            "replyTopic": "replies",
+            "command": {"a": SCRIPT},
+            "timeout": "2h",
+        },
     }
     puts = {"id": "put", "type": "KAFKA_PUBLISH", "config": {"topic": "news", "key": SCRIPT, "payload": 1}}
     hidden = [
@@ -127,27 +146,46 @@ def lived_in(server: Server) -> dict[str, str]:
     return began
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 360)])
 def test_axe_finds_nothing_serious(
-    open_desk: object, server: Server, lived_in: dict[str, str], axe: str, scheme: str
+    open_desk: Callable[..., Desk],
+    server: Server,
+    lived_in: dict[str, str],
+    axe: str,
+    scheme: str,
+    width: int,
 ) -> None:
-    desk: Desk = open_desk(server, scheme)  # type: ignore[operator]  # a fixture is a plain function
+    desk = open_desk(server, scheme, (width, 800))
     found: dict[str, list[str]] = {}
     ids = [lived_in["waiting"], lived_in["failing"]]
     further = ["/workflows/new", "/workflows/waiting", *[f"/executions/{each}" for each in ids]]
-    for path in [*PAGES, *further, f"/items/{quote(SCRIPT, safe='')}"]:
+    tabs = [f"/executions/{ids[0]}?tab={each}" for each in ("context", "trace", "audit")]
+    for path in [*PAGES, *EMPTY, *further, *tabs, f"/items/{quote(SCRIPT, safe='')}"]:
         desk.open(path)
         expect(desk.page.locator(THERE).first).to_be_visible()
         found[path] = desk.findings(axe)
     for path, opens in DIALOGS.items():
+        if width < 900 and path == "/executions":
+            continue  # it is behind the menu there
         desk.open(path)
         desk.page.get_by_role("button", name=opens).first.click()
         expect(desk.page.get_by_role("dialog")).to_be_visible()
         found[f"{path} {opens.pattern}"] = desk.findings(axe)
-    desk.open("/wallboard")
-    desk.press("Full screen")
+    desk.open("/wallboard?view=wall")
     expect(desk.page.locator(".wall .tile")).to_be_visible()
     found["wall"] = desk.findings(axe)
+    if width > 900:
+        desk.open("/workflows/waiting")
+        desk.node("answer").click()
+        expect(desk.page.get_by_role("complementary", name="Properties")).to_be_visible()
+        found["a node's panel"] = desk.findings(axe)
+        desk.press("Text")
+        expect(desk.page.get_by_label("Definition", exact=True)).to_be_visible()
+        found["text"] = desk.findings(axe)
+        desk.page.get_by_label("Name of the workflow").fill("Waiting on")
+        desk.press("Save")
+        expect(desk.page.get_by_role("dialog")).to_be_visible()
+        found["save"] = desk.findings(axe)
     assert {path: each for path, each in found.items() if each} == {}
 
 
@@ -162,9 +200,62 @@ def test_stored_script_is_shown_as_text(desk: Desk, lived_in: dict[str, str]) ->
         desk.see(re.compile("onerror=alert"))
         assert "taken" not in desk.page.title().split("<")[0]
         assert opened == []
-    desk.open(f"/executions/{lived_in['failing']}")
-    desk.page.get_by_role("tab", name="Context").click()
-    desk.see(re.compile("onerror=alert"))
+    shown = re.compile("onerror=alert")
+    desk.open(f"/executions/{lived_in['failing']}?tab=context")
+    expect(desk.page.get_by_role("tabpanel").get_by_text(shown).first).to_be_visible()
+    desk.open("/schedules?view=month")
+    expect(desk.page.locator(".days").get_by_text(shown).first).to_be_visible()
+    # And in what is opened there.
+    dialogs = {
+        "commands": "orders",
+        "dead-letters": "stumbled",
+        "approvals": "onerror",
+        "alerts": "did not come",
+    }
+    for path, opens in dialogs.items():
+        desk.open(f"/{path}")
+        desk.page.locator(".rows .row-link").filter(has_text=opens).first.click()
+        expect(desk.page.get_by_role("dialog").get_by_text(shown).first).to_be_visible()
+    desk.open("/executions")
+    desk.press("Find or do", exact=False)
+    desk.page.get_by_role("combobox").fill("Asking")
+    expect(desk.page.get_by_role("option", name=shown).first).to_be_visible()
+    assert opened == []
+
+
+def test_stored_script_in_what_came_close_or_was_changed_is_shown_as_text(
+    desk: Desk, server: Server, lived_in: dict[str, str]
+) -> None:
+    opened: list[str] = []
+    desk.page.on("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
+    shown = re.compile("onerror=alert")
+    _, whole = server.call("GET", f"/api/workflow/executions/{lived_in['waiting']}")
+    assert isinstance(whole, dict)
+    body = {
+        "correlation_id": whole["waits"][0]["correlationId"],
+        "execution_id": lived_in["failing"],
+        "event_name": "paid",
+        "note": SCRIPT,
+    }
+    server.call("POST", "/api/internal/callbacks/external-service", body)
+    desk.open(f"/executions/{lived_in['waiting']}")
+    desk.page.get_by_role("tabpanel").get_by_role("button", name=re.compile("fields?$")).first.click()
+    expect(desk.page.get_by_role("tabpanel").get_by_text(shown).first).to_be_visible()
+    changed = {
+        "workflow": {
+            "key": "failing",
+            "name": "Failing",
+            "nodes": [{"id": "stumble", "type": "FAIL", "config": {"message": SCRIPT}}],
+        }
+    }
+    assert server.call("PUT", "/api/workflow/failing", changed)[0] == 200
+    desk.open("/workflows/failing")
+    desk.page.get_by_role("tab", name="Diff").click()
+    panel = desk.page.get_by_role("tabpanel")
+    panel.get_by_label("with").select_option("2")
+    panel.get_by_label("Compare").select_option("1")
+    expect(panel.get_by_text(shown).first).to_be_visible()
+    assert opened == []
 
 
 def test_the_first_page_is_light_and_the_designer_comes_when_it_is_asked_for(

@@ -2,7 +2,7 @@
 
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import expect
@@ -50,6 +50,17 @@ def token(server: Server, role: str) -> str:
         making, env=server.environment(), cwd=server.folder, check=True, timeout=PATIENCE, capture_output=True
     )
     return next(word for word in made.stdout.decode().split() if word.startswith("mst_"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_signing_in_keeps_nobody_out(
+    open_desk: Callable[..., Desk], server: Server, axe: str, complaints: list[str], scheme: str
+) -> None:
+    desk = open_desk(server, scheme)
+    desk.open("/workflows")
+    expect(desk.page.get_by_label("API token")).to_be_visible()
+    assert desk.findings(axe) == []
+    complaints[:] = [each for each in complaints if "401" not in each]
 
 
 # On which page what is offered to an operator, to an editor, and to an administrator.

@@ -50,7 +50,8 @@ export default function CodeEditor({ label, value, language, change, editable, s
           look,
           whole,
           rights.current.of(rightsOf(editable)),
-          EditorView.contentAttributes.of({ 'aria-label': label }),
+          // What scrolls is reached by keyboard, also where a tool asks for that by the letter.
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             const text = update.state.doc.toString();
             if (update.docChanged && text !== now.current.value) now.current.change(text);

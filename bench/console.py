@@ -191,9 +191,8 @@ def canvas(page: Page, base: str, found: Found, count: int) -> None:
     measured(page, found, "panned", pan)
     measured(page, found, "zoomed in, and out again", zoom)
     all_of_it()
-    measured(page, found, "a node dragged", drag)
-    all_of_it()
     measured(page, found, "a node selected", lambda: page.locator(".react-flow__node").nth(3).click())
+    measured(page, found, "a node dragged", drag)
 
 
 def pane_edge(page: Page) -> float:

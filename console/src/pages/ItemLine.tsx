@@ -29,7 +29,7 @@ export function ItemLine({ item }: { item: Schemas['ItemWhole'] }) {
         {line.marks.map((mark, index) => (
           <span
             key={mark.id}
-            className={`mark ${SHAPES[mark.kind][0]}`}
+            className={`moment ${SHAPES[mark.kind][0]}`}
             style={{ left: `${placeOn(line, mark.at)}%` }}
             title={words[index]}
           >

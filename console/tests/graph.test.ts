@@ -194,6 +194,13 @@ test('a comparison hides only what the server adds by itself', () => {
   expect(differ(head({ workflowType: 'SCHEDULED' }))).toBe(true);
 });
 
+test('what came is there, also if it is empty', () => {
+  const nodes = [{ id: 'a', type: 'LOG', config: {}, rest: {} }];
+  const before: History = { past: [], present: { ...EMPTY, nodes }, future: [] };
+  const config = { forEach: { cases: { '1': {} } } };
+  expect(stepped(before, { kind: 'configure', id: 'a', config }).present.nodes[0]?.config).toEqual(config);
+});
+
 test('an edit can be undone and done again', () => {
   const node = { id: freshId(EMPTY, 'SEND_EMAIL'), type: 'SEND_EMAIL', config: {}, rest: {} };
   let history = stepped({ past: [], present: EMPTY, future: [] }, { kind: 'add', nodes: [node], edges: [] });

@@ -33,7 +33,7 @@ export function ExpressionInput({ id, value, placeholder, long, change, known = 
   // Once shown, the value stays: what is below must not move away from under a click that ends the typing.
   const [touched, touch] = useState(false);
   const hasSample = Object.keys(sample).length > 0;
-  const tried = touched && isWhole(value);
+  const tried = touched && value !== '' && isWhole(value);
   const [result, wrong] = useEvaluated(value, sample, tried && hasSample);
   return (
     <div className="expression">
@@ -85,7 +85,7 @@ function useEvaluated(text: string, context: JsonObject, tried: boolean): [strin
   const { data, error } = useQuery({
     queryKey: ['evaluated', expression, context],
     queryFn: () => got(api.POST('/api/expressions/evaluate', { body: { expression, context } })),
-    enabled: tried,
+    enabled: tried && expression !== '',
     retry: false,
     placeholderData: (before) => before,
   });

@@ -13,9 +13,11 @@ function differences(before: Json, after: Json, path: string): (string | null)[]
   if (!isBranch(before ?? {}) || !isBranch(after)) return [null];
   const [one, other] = [entriesOf(before), entriesOf(after)];
   if (Array.isArray(before) && Array.isArray(after) && before.length !== after.length) return [null];
-  return [...new Set([...one.keys(), ...other.keys()])].flatMap((name) =>
+  const within = [...new Set([...one.keys(), ...other.keys()])].flatMap((name) =>
     differences(one.get(name), other.get(name), `${path}/${name}`),
   );
+  // What is empty has come all the same.
+  return before === undefined && within.length === 0 ? [null] : within;
 }
 
 function isValue(value: Json): boolean {

@@ -105,9 +105,11 @@ async def run(options: argparse.Namespace) -> None:
         stack.push_async_callback(database.close)
         send = await stack.enter_async_context(replies(brokers, answered))
         commanding = Commanding(server, database, KEY, send)
+        await commanding.hear_of_ends(url, stack)
         await commanding.together(await commanding.park(WARM))  # what is made once is made before
         if options.commands:
-            print(f"  {await commanding.together(await commanding.park(options.commands))}")
+            _, told = await commanding.together(await commanding.park(options.commands))
+            print(f"  {told}")
         if options.seconds:
             parked = await commanding.park(int(options.rate * options.seconds))
             print(f"  at {options.rate:g} a second: {await commanding.steadily(parked, options.rate)}")

@@ -66,6 +66,12 @@ class Waiting:
         self._server, self._database, self._key, self._send = server, database, key, send
         self._ended: dict[str, float] = {}
 
+    async def hear_of_ends(self, url: str, stack: AsyncExitStack) -> None:
+        await self._database.execute(TELL_ENDS)
+        listening = await asyncpg.connect(url)
+        stack.push_async_callback(listening.close)
+        await listening.add_listener("ended", self.has_ended)
+
     def has_ended(self, _: object, __: int, ___: str, execution: object) -> None:
         """It is committed."""
         self._ended[str(execution)] = time.time()
@@ -222,10 +228,7 @@ async def measure(by: str, server_url: str, options: argparse.Namespace) -> floa
         database = await asyncpg.connect(url)
         stack.push_async_callback(database.close)
         waiting = Waiting(server, database, by, send)
-        await database.execute(TELL_ENDS)
-        listening = await asyncpg.connect(url)
-        stack.push_async_callback(listening.close)
-        await listening.add_listener("ended", waiting.has_ended)
+        await waiting.hear_of_ends(url, stack)
         await waiting.together(await waiting.park(WARM))  # what is made once is made before it is measured
         return await compare(waiting, by, options)
 
